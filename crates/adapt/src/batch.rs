@@ -1,5 +1,6 @@
 //! Batches: encoded examples padded on a device, and their pass through a model.
 
+use anyhow::Result;
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_data::characters::CHARACTERS;
 use totune_data::{Encoded, Padded};
@@ -60,6 +61,20 @@ impl<'a> Batches<'a> {
                 model.forward_from(kept.batch(indices, seq, self.device), &batch, pass)
             }
         }
+    }
+
+    /// Features that the linear layer of `model` reads for the examples at `indices`, `[batch, width]`.
+    ///
+    /// # Errors
+    /// When its head is no linear layer.
+    pub(crate) fn features<E: Encoder>(
+        &self,
+        model: &Classifier<E>,
+        indices: &[usize],
+    ) -> Result<Tensor<2>> {
+        let batch = self.tokens(indices, model.encoder.pad_id());
+        let states = model.encoder.encode(&batch, &Pass::evaluation());
+        model.head.features(&states, &batch)
     }
 
     /// Pads the examples at `indices` to the longest of them.

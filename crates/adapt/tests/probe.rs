@@ -7,8 +7,8 @@ use common::{devices, eight, encoder, linear, run_on, training};
 use totune_adapt::{
     Activations, Adaptation, EntryLayer, LpFt, Objective, StoredDtype, TaskData, Training, fit,
 };
-use totune_data::Target;
-use totune_model::{HeadInput, Pooling};
+use totune_data::{Encoded, Pairs, Target};
+use totune_model::{HeadInput, HeadSpec, Layers, PooledInput, Pooling, SiameseSpec};
 use totune_stats::{Matrix, Solver, logistic_cv, ridge_cv};
 
 /// Settings whose fine-tuning changes nothing that would show.
@@ -103,6 +103,72 @@ fn the_scores_are_those_of_a_ridge_regression_on_frozen_features() {
             .iter()
             .map(|prediction| prediction.scores[0]);
         check(found.collect(), &expected, "scores");
+    }
+}
+
+#[test]
+fn the_scores_of_separate_texts_are_those_of_a_ridge_regression_on_both_vectors() {
+    let (mut task, mut settings) = (eight(), settings());
+    settings.head = HeadSpec::Siamese(SiameseSpec {
+        layers: Layers::Top,
+        pooling: Pooling::First,
+        dropout: 0.1,
+    });
+    settings.pairs = Pairs::Separate;
+    task.objective = Objective::Score {};
+    task.metrics = vec!["mse".into()];
+    let gold = [1.0, 2.5, 0.0, 4.0, 3.5, 2.0, 5.0, 1.5];
+    let alone = common::encoded(&task.train).into_iter().enumerate();
+    // So short that two are no longer than the encoder reads.
+    let alone = alone.map(|(at, text)| Encoded {
+        ids: [&text.ids[..4 + at % 2], &[3]].concat(),
+        type_ids: vec![0; 5 + at % 2],
+        ..text
+    });
+    let alone: Vec<Encoded> = alone.collect();
+    // Each text with the one three places further.
+    let second = |at: usize| &alone[(at + 3) % alone.len()];
+    for part in [&mut task.train, &mut task.test] {
+        for (at, row) in part.rows.iter_mut().enumerate() {
+            row.target = Target::Value(gold[at]);
+            row.encoded = alone[at].clone();
+            row.encoded.ids.extend(&second(at).ids);
+            row.encoded.type_ids.extend(vec![1; second(at).ids.len()]);
+            row.encoded.apart = true;
+            row.encoded.second_opened = true;
+        }
+    }
+    for device in devices() {
+        let start = EntryLayer::Pooled(PooledInput {
+            pooling: Pooling::First,
+            layers: Layers::Top,
+        });
+        let of_texts =
+            Activations::compute(&encoder(1, &device), &alone, start, StoredDtype::F32, 3);
+        let of_texts = of_texts.expect("a device that works").vectors();
+        let vector = |at: usize| &of_texts[16 * (at % 8)..16 * (at % 8) + 16];
+        let features = (0..8).flat_map(|at| {
+            let (u, v) = (vector(at), vector(at + 3));
+            let both = u.iter().zip(v);
+            let distance = both.clone().map(|(u, v)| (u - v).abs());
+            let product = both.map(|(u, v)| u * v);
+            u.iter()
+                .chain(v)
+                .copied()
+                .chain(distance)
+                .chain(product)
+                .collect::<Vec<f32>>()
+        });
+        let x = Matrix::new(features.collect(), 64);
+        let expected = ridge_cv(&x, &gold, &[1.0], 2);
+        let expected = expected.model.predict(&x.view());
+        let outcome = run_on(&device, &task, &settings, 1);
+        let predictions = outcome.predictions.iter();
+        check(
+            predictions.map(|one| one.scores[0]).collect(),
+            &expected,
+            "scores",
+        );
     }
 }
 

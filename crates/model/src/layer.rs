@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::Weights;
 use crate::fused::{self, Affine, Dropout, NormWeights, Precision};
@@ -41,6 +41,13 @@ impl Linear {
             lora: None,
             precision: Precision::F32,
         })
+    }
+
+    /// Replaces the values: `[out, in]` and `[out]`.
+    pub(crate) fn set(&mut self, weight: TensorData, bias: TensorData) {
+        let device = self.weight.device();
+        self.weight = Param::from_tensor(Tensor::from_data(weight, &device));
+        self.bias = Some(Param::from_tensor(Tensor::from_data(bias, &device)));
     }
 
     /// Takes `<name>.weight` from `weights`, for a layer without a bias.

@@ -3,13 +3,16 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use burn::module::Module;
 use burn::tensor::TensorData;
-use totune_data::{Encoded, Target};
-use totune_model::{Classifier, Encoder, HeadInput};
+use totune_data::{BatchPlan, Target};
+use totune_model::{Classifier, Encoder};
 use totune_stats::{Matrix, Solver, logistic_cv, ridge_cv};
 
-use crate::cache::{Activations, EntryLayer, StoredDtype};
+use crate::batch::Batches;
+use crate::examples::Examples;
 use crate::objective::Objective;
+use crate::parameters::device_of;
 use crate::regression::Regression;
 use crate::task::TaskData;
 use crate::training::Training;
@@ -26,9 +29,6 @@ pub(super) fn probed<E: Encoder>(
     settings: &Regression,
 ) -> Result<(Classifier<E>, f64)> {
     let clock = Instant::now();
-    let HeadInput::Vector(read) = training.head.reads() else {
-        bail!("head: found one that reads tokens, expected one on a vector");
-    };
     let train = &task.train;
     ensure!(
         train.len() >= settings.folds,
@@ -36,17 +36,8 @@ pub(super) fn probed<E: Encoder>(
         settings.folds,
         train.len()
     );
-    let rows: Vec<Encoded> = train.rows.iter().map(|row| row.encoded.clone()).collect();
-    let features = Activations::compute(
-        &model.encoder,
-        &rows,
-        EntryLayer::Pooled(read),
-        StoredDtype::F32,
-        training.evaluation_batch_size,
-    )?;
-    let vectors = features.vectors();
-    let width = vectors.len() / train.len();
-    let x = Matrix::new(vectors, width);
+    let x = features(&model, train, training.evaluation_batch_size)?;
+    let width = x.view().n_columns();
     let outputs = optimum(&x, task, settings)?;
     let n = outputs.len();
     let weights: Vec<f32> = outputs
@@ -59,6 +50,37 @@ pub(super) fn probed<E: Encoder>(
         .head
         .with_linear(weight, TensorData::new(biases, [n]))?;
     Ok((Classifier { head, ..model }, clock.elapsed().as_secs_f64()))
+}
+
+/// The features that the linear layer of a model reads, `[examples, width]`, without dropout.
+fn features<E: Encoder>(
+    model: &Classifier<E>,
+    examples: &Examples,
+    batch_size: usize,
+) -> Result<Matrix<f32>> {
+    let model = model.valid();
+    model.encoder.reset_state();
+    let device = device_of(&model.encoder)?;
+    let batches = Batches::new(examples, None, &device);
+    let plan = BatchPlan {
+        size: batch_size,
+        bucketing: true,
+    };
+    let mut rows = vec![Vec::new(); examples.len()];
+    for indices in plan.sequential(&examples.lengths()) {
+        let features = batches.features(&model, &indices)?;
+        let [_, width] = features.dims();
+        let values: Vec<f32> = features
+            .into_data()
+            .try_to_vec()
+            .ok()
+            .context("features are not 32-bit floats")?;
+        for (index, row) in indices.iter().zip(values.chunks(width)) {
+            rows[*index] = row.to_vec();
+        }
+    }
+    let width = rows.first().map_or(0, Vec::len);
+    Ok(Matrix::new(rows.concat(), width))
 }
 
 /// Weights and bias of each output of the head that is best on the features `x` of the training examples.

@@ -52,6 +52,8 @@ pub struct Recipe {
     pub pooling: Option<Pooling>,
     /// Encoding of the two texts of a pair. Separate texts get a head that compares their vectors, whatever `head` is.
     pub pairs: Pairs,
+    /// Dtype of the arithmetic.
+    pub dtype: Dtype,
 }
 
 /// The size of a head.
@@ -108,6 +110,7 @@ impl Recipe {
             max_length: None,
             pooling: None,
             pairs: Pairs::Joint,
+            dtype: Dtype::F32,
         }
     }
 
@@ -151,7 +154,7 @@ impl Recipe {
             frozen_dropout: Switch::Off,
             clip: Clip::GlobalNorm { max: 1.0 },
             bucketing: Switch::On,
-            dtype: Dtype::F32,
+            dtype: self.dtype,
             cache: Cache::On {
                 dtype: StoredDtype::F16,
             },

@@ -9,7 +9,8 @@ use crate::regression::Regression;
 
 /// Fits the head to the features of the frozen encoder by a regression, then trains everything from there.
 ///
-/// The head is a linear layer on one vector of the top layer. `stack-and-finetune` trains a head of any kind by
+/// The head is a linear layer on one vector of the top layer, or on two vectors of separate texts and their distance
+/// and product. `stack-and-finetune` trains a head of any kind by
 /// gradient steps instead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -111,7 +112,7 @@ mod tests {
         let error = settings.plan(2).expect_err("refused").to_string();
         assert_eq!(
             error,
-            "head: found `tagger`, expected `linear` on the top layer, whose optimum `lp-ft` computes"
+            "head: found `tagger`, expected `linear` or `siamese` on the top layer, whose optimum `lp-ft` computes"
         );
         let mut probe = LpFt::new(1e-3);
         probe.probe.c = Vec::new();

@@ -1,6 +1,7 @@
 //! Settings of a fine-tuning run, without data, encoder and seed.
 
 use anyhow::{Result, ensure};
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_data::{Pairs, WordContext};
 use totune_model::fused::Precision;
@@ -177,6 +178,14 @@ impl Dtype {
         }
     }
 
+    /// The dtype at which `device` trains faster; f32 where neither is clearly faster.
+    pub fn fastest(device: &Device) -> Self {
+        match Precision::fastest(device) {
+            Precision::F32 => Self::F32,
+            Precision::Bf16 => Self::Bf16Mixed,
+        }
+    }
+
     /// Precision of the products of the encoder's layers.
     pub fn precision(self) -> Precision {
         match self {
@@ -203,10 +212,10 @@ impl Training {
             reads_pooler: self.head.reads_pooler(),
         };
         let plan = self.adaptation.plan(&defaults, n_layers)?;
-        let has_optimum = matches!(&self.head, HeadSpec::Linear(head) if head.layers.is_top());
+        let has_optimum = self.head.is_linear() && self.head.reads().layers().is_top();
         ensure!(
             plan.probe.is_none() || has_optimum,
-            "head: found `{}`, expected `linear` on the top layer, whose optimum `lp-ft` computes",
+            "head: found `{}`, expected `linear` or `siamese` on the top layer, whose optimum `lp-ft` computes",
             self.head.label()
         );
         Ok(plan)

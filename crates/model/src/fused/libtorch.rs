@@ -31,11 +31,15 @@ pub fn owns(device: &Device) -> bool {
 
 /// Returns true if tensors on `device` are LibTorch's on the CPU, where our own C++ can read them.
 pub fn owns_in_main_memory(device: &Device) -> bool {
-    let is_cpu = matches!(
+    is_cpu(device) && !CPU_KERNELS_OFF.get()
+}
+
+/// Returns true if `device` is LibTorch's CPU.
+pub fn is_cpu(device: &Device) -> bool {
+    matches!(
         device.clone().inner().as_dispatch(),
         DispatchDevice::LibTorch(LibTorchDevice::Cpu)
-    );
-    is_cpu && !CPU_KERNELS_OFF.get()
+    )
 }
 
 /// Returns true if our own C++ can read a tensor.

@@ -1,6 +1,6 @@
 //! `y = x Wᵀ + b` in one product, with the same products as PyTorch in the backward pass.
 
-use burn::tensor::{DType, FloatDType, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Tensor};
 
 #[cfg(feature = "tch")]
 use super::products::{Bf16Products, products};
@@ -17,6 +17,21 @@ pub enum Precision {
     /// On the CPU, [`products`](super::products()) says how the rounded operands are multiplied; as bfloat16, each
     /// result is rounded to bfloat16 once more. GPUs have units of their own.
     Bf16,
+}
+
+impl Precision {
+    /// The precision at which `device` multiplies faster; f32 where neither is clearly faster.
+    pub fn fastest(device: &Device) -> Self {
+        #[cfg(feature = "tch")]
+        if super::libtorch::owns(device) {
+            let is_gpu = !super::libtorch::is_cpu(device);
+            if is_gpu || products().bf16 == Bf16Products::Native {
+                return Self::Bf16;
+            }
+        }
+        let _ = device;
+        Self::F32
+    }
 }
 
 /// Applies `weight` `[out, in]` and `bias` `[out]` to `x` `[.., in]`, giving `[.., out]`.

@@ -8,6 +8,7 @@ use burn::tensor::{Device, Tensor};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{HeadInput, Output};
+use crate::layer::Linear;
 use crate::{Pass, Segment, TokenBatch, Weights};
 
 /// A kind of head: its settings, its weights, and its scores.
@@ -23,6 +24,10 @@ pub trait HeadKind: Module {
 
     /// True if it compares the two texts of a pair.
     const COMPARES_PAIRS: bool = false;
+
+    /// True if it is one linear layer on features without weights of their own, so that it has an optimum: see
+    /// [`HeadKind::features`].
+    const IS_LINEAR: bool = false;
 
     /// Returns the encoder states that it reads.
     fn reads(spec: &Self::Spec) -> HeadInput;
@@ -63,6 +68,16 @@ pub trait HeadKind: Module {
 
     /// Scores the representation of a batch.
     fn score(&self, read: Representation, pass: &Pass) -> Output;
+
+    /// The input of the linear layer of a head that [is one](HeadKind::IS_LINEAR), `[batch, width]`; none of others.
+    fn features(&self, _: Representation) -> Option<Tensor<2>> {
+        None
+    }
+
+    /// The linear layer of such a head.
+    fn linear(&mut self) -> Option<&mut Linear> {
+        None
+    }
 }
 
 /// Input of a head for a batch, its layers already mixed.

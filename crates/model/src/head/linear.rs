@@ -1,8 +1,8 @@
 //! A linear classifier over one pooled vector per example.
 
 use anyhow::{Result, ensure};
-use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{check_rates, drop};
@@ -31,21 +31,11 @@ pub struct LinearHead {
     dropout: f64,
 }
 
-impl LinearHead {
-    /// The same layer with other values: `[outputs, width]` and `[outputs]`.
-    pub(super) fn with_values(mut self, weight: TensorData, bias: TensorData) -> Self {
-        let Linear { weight: old, .. } = &self.output;
-        let device = old.device();
-        self.output.weight = Param::from_tensor(Tensor::from_data(weight, &device));
-        self.output.bias = Some(Param::from_tensor(Tensor::from_data(bias, &device)));
-        self
-    }
-}
-
 impl HeadKind for LinearHead {
     type Spec = LinearSpec;
 
     const LABEL: &'static str = "linear";
+    const IS_LINEAR: bool = true;
 
     fn reads(spec: &LinearSpec) -> HeadInput {
         HeadInput::Vector(PooledInput {
@@ -90,5 +80,13 @@ impl HeadKind for LinearHead {
     fn score(&self, read: Representation, pass: &Pass) -> Output {
         let pooled = drop(read.pooled(), self.dropout, pass);
         Output::Labels(self.output.forward(pooled)) // [batch, labels]
+    }
+
+    fn features(&self, read: Representation) -> Option<Tensor<2>> {
+        Some(read.pooled())
+    }
+
+    fn linear(&mut self) -> Option<&mut Linear> {
+        Some(&mut self.output)
     }
 }

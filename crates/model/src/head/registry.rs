@@ -1,12 +1,13 @@
 //! All kinds of heads: as settings, and as one module.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::*;
+use crate::layer::Linear;
 use crate::{Encoder, HiddenStates, Pass, TokenBatch};
 
 /// Declares [`HeadSpec`] and the modules behind it, with a variant for each kind.
@@ -33,6 +34,11 @@ macro_rules! heads {
             /// Returns true if it compares the two texts of a pair.
             pub fn compares_pairs(&self) -> bool {
                 match self { $(Self::$name(_) => <$head>::COMPARES_PAIRS,)* }
+            }
+
+            /// Returns true if it is one linear layer on features without weights of their own.
+            pub fn is_linear(&self) -> bool {
+                match self { $(Self::$name(_) => <$head>::IS_LINEAR,)* }
             }
 
             /// Name in labels, which is its `kind`: `linear`, `esim`, …
@@ -69,6 +75,14 @@ macro_rules! heads {
 
             fn score(&self, read: Representation, pass: &Pass) -> Output {
                 match self { $(Self::$name(head) => head.score(read, pass),)* }
+            }
+
+            fn features(&self, read: Representation) -> Option<Tensor<2>> {
+                match self { $(Self::$name(head) => head.features(read),)* }
+            }
+
+            fn linear(&mut self) -> Option<&mut Linear> {
+                match self { $(Self::$name(head) => head.linear(),)* }
             }
         }
     };
@@ -158,14 +172,27 @@ impl Head {
     ///
     /// # Errors
     /// When it is no linear layer.
-    pub fn with_linear(self, weight: TensorData, bias: TensorData) -> Result<Self> {
-        let AnyHead::Linear(head) = self.kind else {
-            bail!("found another head, expected a linear layer");
+    pub fn with_linear(mut self, weight: TensorData, bias: TensorData) -> Result<Self> {
+        let linear = self.kind.linear();
+        let linear = linear.context("found another head, expected a linear layer")?;
+        linear.set(weight, bias);
+        Ok(self)
+    }
+
+    /// The input of its linear layer for an encoder's states, `[batch, width]`.
+    ///
+    /// # Errors
+    /// When it is no linear layer.
+    pub fn features(&self, states: &HiddenStates, batch: &TokenBatch) -> Result<Tensor<2>> {
+        let read = match self.reads {
+            HeadInput::Vector(pooled) => Representation::Pooled(pooled.of(states, batch)),
+            HeadInput::Tokens(layers) => Representation::Tokens {
+                states: layers.of(states),
+                batch,
+            },
         };
-        Ok(Self {
-            kind: AnyHead::Linear(head.with_values(weight, bias)),
-            ..self
-        })
+        let features = self.kind.features(read).filter(|_| self.mix.is_none());
+        features.context("found another head, expected a linear layer on one layer of the encoder")
     }
 
     /// Returns the output for an encoder's states.

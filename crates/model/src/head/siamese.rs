@@ -40,6 +40,7 @@ impl HeadKind for Siamese {
 
     const LABEL: &'static str = "siamese";
     const COMPARES_PAIRS: bool = true;
+    const IS_LINEAR: bool = true;
 
     fn reads(spec: &SiameseSpec) -> HeadInput {
         HeadInput::Tokens(spec.layers)
@@ -78,11 +79,26 @@ impl HeadKind for Siamese {
         let [a, b] = read.pair_from_first();
         Output::Labels(self.forward(a, b, pass))
     }
+
+    fn features(&self, read: Representation) -> Option<Tensor<2>> {
+        let [a, b] = read.pair_from_first();
+        Some(self.joined(a, b))
+    }
+
+    fn linear(&mut self) -> Option<&mut Linear> {
+        Some(&mut self.output)
+    }
 }
 
 impl Siamese {
     /// Scores of each label, or one number, `[batch, outputs]`.
     pub fn forward(&self, a: Segment, b: Segment, pass: &Pass) -> Tensor<2> {
+        self.output
+            .forward(drop(self.joined(a, b), self.dropout, pass))
+    }
+
+    /// `[u; v; |u - v|; u * v]`, `[batch, 4 width]`.
+    fn joined(&self, a: Segment, b: Segment) -> Tensor<2> {
         let [u, v] = [a, b].map(|segment| match self.pooling {
             Pooling::First => segment.first(),
             Pooling::Mean => segment.mean(),
@@ -90,7 +106,6 @@ impl Siamese {
             other => unreachable!("{other:?} was refused"),
         });
         let (distance, product) = ((u.clone() - v.clone()).abs(), u.clone() * v.clone());
-        let joined = Tensor::cat(vec![u, v, distance, product], 1); // [batch, 4 width]
-        self.output.forward(drop(joined, self.dropout, pass))
+        Tensor::cat(vec![u, v, distance, product], 1)
     }
 }
