@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde::Serialize;
+use totune_adapt::Dtype;
 use totune_data::{Dataset, Pairs};
 
 use crate::floors::MAJORITY;
@@ -25,6 +26,8 @@ pub struct Comparison {
     pub fixture: bool,
     /// Names of the encoders.
     pub encoders: Vec<String>,
+    /// Name of the dtype of all trainings.
+    pub dtype: &'static str,
     /// The metric of all scores.
     pub metric: String,
     /// Differences up to this one do not matter.
@@ -98,6 +101,7 @@ pub(crate) fn conclude(
     let n_test = parts.test.map_or(0, |test| test.examples.len());
     let mut notes = parts.notes;
     notes.extend(rows.iter().filter_map(|row| examples_note(row, n_test)));
+    notes.extend(dtype_note(request.dtype));
     notes.extend(pairs_note(&rows, chosen, request.pairs, parts.test));
     let test = chosen.and_then(|at| {
         let predictions = *parts.rows[at].on_test.first()?;
@@ -109,6 +113,7 @@ pub(crate) fn conclude(
         title: data.title.clone(),
         fixture: data.fixture,
         encoders: request.encoders.clone(),
+        dtype: request.dtype.label(),
         metric: scorer.metric.clone(),
         margin: request.margin,
         sentence,
@@ -127,19 +132,31 @@ pub(crate) fn conclude(
     })
 }
 
-/// A note on another encoding of pairs, where a floor was chosen and not a strategy that read both texts as one input.
+/// A note on bfloat16, where it was used: saved models compute in f32, so their scores differ a little.
+fn dtype_note(dtype: Dtype) -> Option<String> {
+    (dtype == Dtype::Bf16Mixed).then(|| {
+        "The encoder's matrix products have bfloat16 operands (`--dtype f32` has others, and takes longer where the \
+         processor multiplies them more slowly); a saved model computes in f32."
+            .to_string()
+    })
+}
+
+/// A note on another encoding of pairs, where that of most strategies is not the one of the choice.
 fn pairs_note(
     rows: &[Row],
     chosen: Option<usize>,
-    pairs: Pairs,
+    requested: Option<Pairs>,
     test: Option<&Dataset>,
 ) -> Option<String> {
-    let is_floor = !rows[chosen?].is_strategy;
+    let chosen = &rows[chosen?];
+    let is_separate = |row: &Row| row.recipe.as_ref().is_some_and(|one| !one.pairs.is_joint());
     let is_pair = test?.examples.first()?.input.second().is_some();
+    let is_joint = requested.unwrap_or_default().is_joint();
     let was_tried = rows.iter().any(|row| row.is_strategy && row.test.is_some());
-    (is_floor && is_pair && pairs.is_joint() && was_tried).then(|| {
-        "The strategies read both texts of a pair as one input; with `--pairs separate` they encode each text by itself, \
-         which takes less to learn."
+    let reads_apart = !chosen.is_strategy || is_separate(chosen);
+    (is_pair && is_joint && was_tried && reads_apart).then(|| {
+        "Other strategies read both texts of a pair as one input; with `--pairs separate` all of them encode each text by \
+         itself."
             .to_string()
     })
 }

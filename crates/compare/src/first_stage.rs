@@ -66,6 +66,7 @@ pub(crate) fn least(n_candidates: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use totune_adapt::Strategy;
+    use totune_data::Pairs;
 
     use super::*;
 
@@ -82,6 +83,7 @@ mod tests {
         let entrants = STRATEGIES.map(|strategy| Entrant {
             encoder: 0,
             strategy,
+            pairs: Pairs::Joint,
         });
         let trials = by_importance(&[[1.0, 3.0]; 4]);
         let of_example = [0.25, 1.0, 0.5, 0.5];

@@ -66,7 +66,6 @@ impl FoldCandidate {
 
     /// The row of a strategy; its score is not corrected for the choice of the learning rate.
     pub fn row(&self, runner: &Runner) -> ScoredRow<'_> {
-        let Entrant { strategy, .. } = self.entrant;
         let best = self.trials.get(self.best);
         let predictions = best.map_or(&[][..], |trials| &trials.predictions);
         let predictions: Vec<&Predictions> = predictions.iter().collect();
@@ -75,7 +74,7 @@ impl FoldCandidate {
             row: match best {
                 None => row,
                 Some(best) => Row {
-                    recipe: Some(runner.recipe(strategy, best.lr, best.size.epochs)),
+                    recipe: Some(runner.recipe(self.entrant, best.lr, best.size.epochs)),
                     learning_rate: Some(best.lr),
                     seeds: predictions.len(),
                     epochs: best.size.epochs,

@@ -35,7 +35,7 @@ mod test_support;
 mod trial;
 
 use anyhow::{Context, Result};
-use totune_adapt::Strategy;
+use totune_adapt::{Dtype, Strategy};
 use totune_data::{Dataset, Pairs, Splits};
 use totune_sweep::Environment;
 
@@ -50,7 +50,7 @@ pub use progress::{Progress, Stage};
 pub use reference::{Reference, Scores, Setting};
 pub use row::Row;
 pub use scorer::Estimate;
-pub use strategies::usual_strategies;
+pub use strategies::{usual_entrants, usual_strategies};
 
 use crate::candidate::Candidate;
 use crate::comparison::ComparisonInput;
@@ -65,8 +65,10 @@ use crate::strategies::Entrant;
 pub struct Request {
     /// Names of the encoders; every strategy is tried on each.
     pub encoders: Vec<String>,
-    /// Encoding of the two texts of a pair.
-    pub pairs: Pairs,
+    /// Encoding of the two texts of a pair; without one that of [`usual_entrants`], and of named strategies joint.
+    pub pairs: Option<Pairs>,
+    /// Dtype of the arithmetic of all trainings.
+    pub dtype: Dtype,
     /// The strategies, the last of which is dropped first when time is short; the usual ones where there are none.
     pub strategies: Vec<Strategy>,
     /// The time budget.
@@ -114,9 +116,12 @@ pub fn compare(
     splits.extend(data.cost_sample(&sample_name));
     let mut runner = Runner::new(environment, &request.encoders, splits, activations.path())?;
     runner.keeps_models = request.keeps_model;
-    runner.pairs = request.pairs;
+    runner.dtype = request.dtype;
     let on_sample = race(&runner, data, request, progress);
-    let candidates = on_sample.measured(entrants(&runner, request), &sample_name)?;
+    let candidates = on_sample.measured(
+        entrants(&runner, request, data.splits.train()),
+        &sample_name,
+    )?;
     match &data.splits {
         SplitKind::TrainDevTest(splits) => {
             by_race((data, splits), (request, progress), &mut runner, candidates)
@@ -131,21 +136,29 @@ pub fn compare(
 }
 
 /// Each strategy on each encoder, strategy by strategy, so that what is dropped first is the last strategy on all of them.
-fn entrants(runner: &Runner, request: &Request) -> Vec<Entrant> {
-    let of_encoder = runner
-        .encoders
-        .iter()
-        .map(|encoder| match request.strategies.as_slice() {
-            [] => usual_strategies(&encoder.card.architecture),
-            named => named.to_vec(),
-        });
-    let of_encoder: Vec<Vec<Strategy>> = of_encoder.collect();
+fn entrants(runner: &Runner, request: &Request, train: &Dataset) -> Vec<Entrant> {
+    let of_encoder = runner.encoders.iter().map(|encoder| {
+        let architecture = &encoder.card.architecture;
+        let all_with = |pairs: Pairs, strategies: Vec<Strategy>| -> Vec<(Strategy, Pairs)> {
+            strategies.into_iter().map(|one| (one, pairs)).collect()
+        };
+        match (request.strategies.as_slice(), request.pairs) {
+            ([], None) => usual_entrants(architecture, train),
+            ([], Some(pairs)) => all_with(pairs, usual_strategies(architecture)),
+            (named, pairs) => all_with(pairs.unwrap_or_default(), named.to_vec()),
+        }
+    });
+    let of_encoder: Vec<Vec<(Strategy, Pairs)>> = of_encoder.collect();
     let most = of_encoder.iter().map(Vec::len).max().unwrap_or(0);
     let places =
         (0..most).flat_map(|place| (0..of_encoder.len()).map(move |encoder| (place, encoder)));
     let entrants = places.filter_map(|(place, encoder)| {
-        let strategy = *of_encoder[encoder].get(place)?;
-        Some(Entrant { encoder, strategy })
+        let (strategy, pairs) = *of_encoder[encoder].get(place)?;
+        Some(Entrant {
+            encoder,
+            strategy,
+            pairs,
+        })
     });
     entrants.collect()
 }

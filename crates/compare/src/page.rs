@@ -183,6 +183,7 @@ mod tests {
             title: "Own".into(),
             fixture: false,
             encoders: vec!["minilm".into()],
+            dtype: "f32",
             metric: "accuracy".into(),
             margin: 0.01,
             sentence: "Fine-tune all layers: accuracy 0.8.".into(),

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 use totune_adapt::{
-    Adaptation, Cache, DataFacts, Full, Linear, Optimizer, Recipe, Schedule, Select, Strategy,
-    Switch, Training,
+    Adaptation, Cache, DataFacts, Dtype, Full, Linear, Optimizer, Recipe, Schedule, Select,
+    Strategy, Switch, Training,
 };
-use totune_data::{Dataset, LabelledFiles};
+use totune_data::{Dataset, LabelledFiles, Pairs};
 use totune_sweep::Environment;
 
 use crate::floors;
@@ -30,9 +30,9 @@ const ENDLESS: Duration = Duration::from_secs(365 * 86_400);
 /// Settings to train with, or a floor to fit.
 #[derive(Debug, Clone, Copy)]
 pub enum Setting<'a> {
-    /// A strategy at a peak learning rate, for its usual number of epochs, more where rows are few and fewer where they
+    /// A strategy with an encoding of pairs and a peak learning rate, for its usual number of epochs, more where rows are few and fewer where they
     /// are many. 15 % of the rows are held out as dev, on which the epoch is selected.
-    AtLength(Strategy, f64),
+    AtLength(Strategy, Pairs, f64),
     /// A recipe on all rows.
     Recipe(&'a Recipe),
     /// Full fine-tuning on all rows with the defaults of transformers' `run_glue.py` and `run_ner.py`.
@@ -63,7 +63,8 @@ pub struct Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    /// Loads the encoder for `rows`, which models are trained on, and `test`, which has the same name.
+    /// Loads the encoder for `rows`, which models are trained on, and `test`, which has the same name. Strategies are
+    /// trained at length with `dtype`.
     ///
     /// # Errors
     /// When the encoder is missing, or there are too few rows to hold some out.
@@ -71,6 +72,7 @@ impl<'a> Reference<'a> {
         environment: Environment<'a>,
         encoder: &str,
         (rows, test): (&Dataset, &Dataset),
+        dtype: Dtype,
     ) -> Result<Self> {
         let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
         let files = LabelledFiles {
@@ -93,7 +95,8 @@ impl<'a> Reference<'a> {
         ];
         let splits = splits.map(|(split, part)| (split.to_string(), part));
         let encoders = [encoder.to_string()];
-        let runner = Runner::new(environment, &encoders, splits.to_vec(), activations.path())?;
+        let mut runner = Runner::new(environment, &encoders, splits.to_vec(), activations.path())?;
+        runner.dtype = dtype;
         Ok(Self {
             runner,
             held_out,
@@ -108,11 +111,16 @@ impl<'a> Reference<'a> {
     /// When a setting does not fit the encoder or the data, or the device fails.
     pub fn run(&self, setting: Setting, seed: u64) -> Result<Option<Scores>> {
         match setting {
-            Setting::AtLength(strategy, lr) => {
+            Setting::AtLength(strategy, pairs, lr) => {
                 let n = self.runner.n(&self.held_out, "train");
                 let n_layers = self.runner.encoders[0].n_layers();
                 let epochs = epochs_at_length(strategy, n_layers, n);
-                let recipe = self.runner.recipe(strategy, lr, epochs);
+                let entrant = Entrant {
+                    encoder: 0,
+                    strategy,
+                    pairs,
+                };
+                let recipe = self.runner.recipe(entrant, lr, epochs);
                 let training = self.training(&recipe, &self.held_out)?;
                 self.train(&self.held_out, (strategy, &training), seed)
             }
@@ -154,6 +162,7 @@ impl<'a> Reference<'a> {
             entrant: Entrant {
                 encoder: 0,
                 strategy,
+                pairs: training.pairs,
             },
             lr: training.adaptation.lr(),
             seed,

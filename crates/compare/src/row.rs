@@ -55,9 +55,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// The name of its strategy or floor, without the encoder.
+    /// The name of its strategy or floor, without what tells it from others of the same.
     pub(crate) fn strategy(&self) -> &str {
-        self.name.split(" on ").next().unwrap_or_default()
+        self.name.split(' ').next().unwrap_or_default()
     }
 
     /// Whether it is full fine-tuning of the encoder of `other`.
@@ -67,12 +67,12 @@ impl Row {
 
     /// An entrant without scores.
     pub(crate) fn of_entrant(entrant: Entrant, runner: &Runner, note: Option<String>) -> Self {
-        let Entrant { encoder, strategy } = entrant;
-        let on = runner.on_encoder(encoder);
+        let strategy = entrant.strategy;
+        let suffix = runner.suffix(entrant);
         Self {
             name: runner.name(entrant),
-            title: format!("{}{on}", strategy.advice()),
-            noun: format!("{}{on}", strategy.noun()),
+            title: format!("{}{suffix}", strategy.advice()),
+            noun: format!("{}{suffix}", strategy.noun()),
             is_strategy: true,
             encoder: Some(runner.encoder(entrant).card.name.clone()),
             note,
@@ -110,14 +110,13 @@ impl<'a> ScoredRow<'a> {
     }
 
     pub fn of_candidate(candidate: &'a Candidate, runner: &Runner) -> Self {
-        let Entrant { strategy, .. } = candidate.entrant;
         let trials = candidate.best_trials();
         let row = Row::of_entrant(candidate.entrant, runner, candidate.dropped.clone());
         Self {
             row: match trials.first() {
                 None => row,
                 Some(first) => Row {
-                    recipe: Some(runner.recipe(strategy, candidate.lr, first.size.epochs)),
+                    recipe: Some(runner.recipe(candidate.entrant, candidate.lr, first.size.epochs)),
                     dev: candidate.dev(),
                     learning_rate: Some(candidate.lr),
                     seeds: trials.len(),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use totune_adapt::{
-    DataFacts, EpochScores, Examples, Outcome, Recipe, StepEvent, Stop, Strategy, Watch,
+    DataFacts, Dtype, EpochScores, Examples, Outcome, Recipe, StepEvent, Stop, Watch,
 };
 use totune_data::{Dataset, Files, Pairs, Split};
 use totune_model::{AnyEncoder, EncoderCard};
@@ -46,8 +46,8 @@ pub(crate) struct Runner<'a> {
     pub scorer: Scorer,
     /// True if trials that predict test keep their models.
     pub keeps_models: bool,
-    /// Encoding of the two texts of a pair, in every recipe.
-    pub pairs: Pairs,
+    /// Dtype of the arithmetic, in every recipe.
+    pub dtype: Dtype,
     /// Splits by the names of the dataset and of the split.
     splits: BTreeMap<(String, String), Dataset>,
 }
@@ -79,16 +79,17 @@ impl<'a> Runner<'a> {
             encoders,
             scorer,
             keeps_models: false,
-            pairs: Pairs::Joint,
+            dtype: Dtype::F32,
             splits: splits.collect(),
         })
     }
 
-    /// The recipe of a strategy.
-    pub fn recipe(&self, strategy: Strategy, lr: f64, epochs: usize) -> Recipe {
+    /// The recipe of an entrant.
+    pub fn recipe(&self, entrant: Entrant, lr: f64, epochs: usize) -> Recipe {
         Recipe {
-            pairs: self.pairs,
-            ..recipe(strategy, lr, epochs)
+            pairs: entrant.pairs,
+            dtype: self.dtype,
+            ..recipe(entrant.strategy, lr, epochs)
         }
     }
 
@@ -105,9 +106,19 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The name of an entrant: that of its strategy, with the encoder where there are several.
+    /// What an entrant's name has after that of its strategy: that it reads the texts of a pair separately, and the
+    /// encoder where there are several.
+    pub fn suffix(&self, entrant: Entrant) -> String {
+        let of_pairs = match entrant.pairs {
+            Pairs::Joint => "",
+            Pairs::Separate => " with separate texts",
+        };
+        of_pairs.to_string() + &self.on_encoder(entrant.encoder)
+    }
+
+    /// The name of an entrant.
     pub fn name(&self, entrant: Entrant) -> String {
-        format!("{}{}", entrant.strategy, self.on_encoder(entrant.encoder))
+        format!("{}{}", entrant.strategy, self.suffix(entrant))
     }
 
     /// Returns whether the comparison was stopped from outside.
@@ -146,7 +157,6 @@ impl<'a> Runner<'a> {
     fn spec(&self, trial: &Trial) -> Result<RunSpec> {
         let Trial { size, data, .. } = *trial;
         let limit = (size.examples < self.n(data, "train")).then_some(size.examples);
-        let Entrant { strategy, .. } = trial.entrant;
         let encoder = self.encoder(trial.entrant);
         let facts = DataFacts {
             has_dev: self.split(data, "dev").is_some(),
@@ -155,14 +165,14 @@ impl<'a> Runner<'a> {
         let training = match trial.training {
             Some(training) => training.clone(),
             None => self
-                .recipe(strategy, trial.lr, size.epochs)
+                .recipe(trial.entrant, trial.lr, size.epochs)
                 .training(&encoder.card, &facts)?,
         };
         let work = Work::Tune(Box::new(TuneWork {
             encoder: encoder.card.name.clone(),
             training,
         }));
-        let arm = strategy.to_string();
+        let arm = trial.entrant.strategy.to_string();
         let split = self.split_spec(data, limit);
         Ok(RunSpec::unlisted(&arm, (data, split), trial.seed, work))
     }

@@ -3,14 +3,17 @@
 use std::ops::RangeInclusive;
 
 use totune_adapt::{HeadChoice, Recipe, Strategy};
+use totune_data::{Dataset, Pairs, Task};
 use totune_model::Architecture;
 
-/// A strategy on an encoder.
+/// A strategy on an encoder, and how it reads pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entrant {
     /// Its place among the encoders of the runner.
     pub encoder: usize,
     pub strategy: Strategy,
+    /// Encoding of the two texts of a pair.
+    pub pairs: Pairs,
 }
 
 /// The strategies that are compared on an encoder by default; the last of them is dropped first when time is short.
@@ -32,6 +35,40 @@ pub fn usual_strategies(encoder: &Architecture) -> Vec<Strategy> {
         _ => true,
     });
     strategies
+}
+
+/// The usual strategies on a dataset, each with its encoding of pairs. Where there are pairs, LP-FT reads each text by
+/// itself: it starts from a regression on vectors of both, where a small encoder that reads them as one input learns
+/// nothing from few pairs.
+pub fn usual_entrants(encoder: &Architecture, train: &Dataset) -> Vec<(Strategy, Pairs)> {
+    let usual = usual_strategies(encoder).into_iter();
+    let mut entrants: Vec<(Strategy, Pairs)> = usual.map(|one| (one, Pairs::Joint)).collect();
+    if suits_regression_on_pairs(train) {
+        // Among the leading ones, after the frozen encoder.
+        entrants.insert(1, (Strategy::LpFt, Pairs::Separate));
+    }
+    entrants
+}
+
+/// Returns whether these are pairs with a score each, or with a label such that small samples have every one.
+fn suits_regression_on_pairs(train: &Dataset) -> bool {
+    let n = train.examples.len();
+    let of_label = |label: usize| {
+        let targets = train.examples.iter().map(|example| &example.target);
+        targets
+            .filter(|target| target.class() == Some(label))
+            .count()
+    };
+    let has_pairs = train
+        .examples
+        .iter()
+        .any(|example| example.input.second().is_some());
+    has_pairs
+        && match train.task {
+            Task::Regression => true,
+            Task::Classification => (0..train.labels.len()).all(|label| 10 * of_label(label) >= n),
+            Task::MultiLabel | Task::Ordinal | Task::Tagging => false,
+        }
 }
 
 /// The recipe of a strategy in a comparison: on a frozen encoder a linear head would be little more than the floor of
@@ -75,10 +112,35 @@ mod tests {
     use std::path::Path;
 
     use totune_adapt::DataFacts;
-    use totune_data::Task;
+    use totune_data::{Input, Target};
     use totune_model::EncoderCatalogue;
 
     use super::*;
+    use crate::test_support::dataset;
+
+    #[test]
+    fn pairs_are_also_read_separately_where_every_label_is_frequent() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
+        let cards = EncoderCatalogue::read(&folder).unwrap();
+        let architecture = &cards.find("totune-bert-mini").unwrap().architecture;
+        let separate = |train: &Dataset| {
+            let entrants = usual_entrants(architecture, train).into_iter();
+            let separate = entrants.filter(|(_, pairs)| !pairs.is_joint());
+            separate.map(|(strategy, _)| strategy).collect::<Vec<_>>()
+        };
+        let single = dataset(40);
+        assert_eq!(separate(&single), []);
+        let mut pairs = single.clone();
+        for example in &mut pairs.examples {
+            example.input = Input::Pair("a".into(), "b".into());
+        }
+        assert_eq!(separate(&pairs), [Strategy::LpFt]);
+        let mut rare = pairs.clone();
+        for example in &mut rare.examples[3..] {
+            example.target = Target::Class(0);
+        }
+        assert_eq!(separate(&rare), []);
+    }
 
     #[test]
     fn every_strategy_is_valid_with_its_fewest_and_its_most_epochs() {

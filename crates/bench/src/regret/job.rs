@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use totune_adapt::Strategy;
-use totune_compare::{Clock, Reference, Request, Scores, Setting, compare};
+use totune_adapt::{Dtype, Strategy};
+use totune_compare::{Clock, Reference, Request, Scores, Setting, compare, usual_entrants};
 use totune_data::{Pairs, Task};
 use totune_model::EncoderCard;
 use totune_sweep::Environment;
@@ -17,6 +17,9 @@ use crate::machine::{Machine, load};
 /// Seeds of the leaders of a comparison, and the difference that does not matter: the defaults of `totune compare`.
 const MOST_SEEDS: usize = 10;
 const MARGIN: f64 = 0.01;
+
+/// The end of the name of a strategy that reads each text of a pair by itself.
+const SEPARATE: &str = " with separate texts";
 
 /// Something to do for a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,13 +41,28 @@ pub enum Job {
     },
     /// A training of the grid at length.
     Grid {
-        /// Name of the strategy.
+        /// Name of the strategy, with [`SEPARATE`] where it reads each text of a pair by itself.
         strategy: String,
         /// Peak learning rate.
         lr: f64,
         /// Seed.
         seed: u64,
     },
+}
+
+/// The dtype of parts that do not say theirs.
+fn before_dtypes() -> String {
+    Dtype::F32.label().to_string()
+}
+
+impl Job {
+    /// The dtype of its trainings where others have `fastest`: that of the example scripts, and of regressions, is f32.
+    fn dtype(&self, fastest: Dtype) -> Dtype {
+        match self {
+            Self::Compare { .. } | Self::Grid { .. } => fastest,
+            Self::Vectors | Self::ExampleScript { .. } => Dtype::F32,
+        }
+    }
 }
 
 impl fmt::Display for Job {
@@ -78,6 +96,9 @@ pub struct JobResult {
     pub seconds: f64,
     /// Threads.
     pub threads: usize,
+    /// Name of the dtype of its trainings.
+    #[serde(default = "before_dtypes")]
+    pub dtype: String,
     /// Load average when it began.
     pub load: Option<f64>,
     /// Commit of the program; `+` where the checkout had changes.
@@ -89,6 +110,7 @@ pub struct JobResult {
 /// The settings of all cases.
 pub(super) struct Plan {
     pub encoder: EncoderCard,
+    /// The usual strategies where there are none.
     pub strategies: Vec<Strategy>,
     pub budget: Duration,
     pub seeds: u64,
@@ -98,49 +120,66 @@ impl Plan {
     /// The jobs of a case of which `parts` are done, the short ones first. Only the better learning rate of a strategy
     /// has more than one seed, so those follow once it is known.
     pub fn jobs(&self, case: &Case, parts: &[JobResult]) -> Vec<Job> {
-        let strategies = || self.strategies.iter();
+        let entrants = self.entrants(case);
+        let name = |(strategy, pairs): &(Strategy, Pairs)| match pairs {
+            Pairs::Joint => strategy.to_string(),
+            Pairs::Separate => format!("{strategy}{SEPARATE}"),
+        };
         let mut jobs = vec![Job::Compare {
             budget: self.budget.as_secs(),
-            strategies: strategies().map(ToString::to_string).collect(),
+            strategies: entrants.iter().map(name).collect(),
         }];
         if case.train.task != Task::Tagging {
             jobs.push(Job::Vectors);
         }
         jobs.extend((1..=self.seeds).map(|seed| Job::ExampleScript { seed }));
-        let grid = |strategy: &Strategy, lr, seed| Job::Grid {
-            strategy: strategy.to_string(),
+        let grid = |entrant: &(Strategy, Pairs), lr, seed| Job::Grid {
+            strategy: name(entrant),
             lr,
             seed,
         };
-        for strategy in strategies() {
-            let rates = strategy.learning_rates(&self.encoder);
-            jobs.extend(rates.map(|lr| grid(strategy, lr, 1)));
+        for entrant in &entrants {
+            let rates = entrant.0.learning_rates(&self.encoder);
+            jobs.extend(rates.map(|lr| grid(entrant, lr, 1)));
         }
-        for strategy in strategies() {
-            let rates = strategy.learning_rates(&self.encoder);
-            if let Some(lr) = better_rate(parts, &strategy.to_string(), rates.len()) {
-                jobs.extend((2..=self.seeds).map(|seed| grid(strategy, lr, seed)));
+        for entrant in &entrants {
+            let rates = entrant.0.learning_rates(&self.encoder);
+            if let Some(lr) = better_rate(parts, &name(entrant), rates.len()) {
+                jobs.extend((2..=self.seeds).map(|seed| grid(entrant, lr, seed)));
             }
         }
         jobs
+    }
+
+    /// The strategies that a comparison tries on a case, each with its encoding of pairs.
+    fn entrants(&self, case: &Case) -> Vec<(Strategy, Pairs)> {
+        match self.strategies.as_slice() {
+            [] => usual_entrants(&self.encoder.architecture, &case.train),
+            named => named.iter().map(|one| (*one, Pairs::Joint)).collect(),
+        }
     }
 
     /// Does a job; `None` if it was stopped from outside.
     pub fn perform(&self, job: &Job, case: &Case, at: Environment) -> Result<Option<JobResult>> {
         let load = load();
         let test = (&case.train, &case.test);
-        let reference = || Reference::new(at, &self.encoder.name, test);
+        let dtype = Dtype::fastest(&at.machine.device);
+        let reference = || Reference::new(at, &self.encoder.name, test, dtype);
         let of_job = |scores| (String::new(), case.test.examples.len(), scores);
         let done = match job {
-            Job::Compare { .. } => self.compare(case, at)?,
+            Job::Compare { .. } => self.compare(case, at, dtype)?,
             Job::Vectors => reference()?.run(Setting::Floor("vectors"), 1)?.map(of_job),
             Job::ExampleScript { seed } => {
                 let scores = reference()?.run(Setting::ExampleScript, *seed)?;
                 scores.map(of_job)
             }
             Job::Grid { strategy, lr, seed } => {
-                let strategy = strategy.parse()?;
-                let scores = reference()?.run(Setting::AtLength(strategy, *lr), *seed)?;
+                let (strategy, pairs) = match strategy.strip_suffix(SEPARATE) {
+                    Some(strategy) => (strategy, Pairs::Separate),
+                    None => (strategy.as_str(), Pairs::Joint),
+                };
+                let setting = Setting::AtLength(strategy.parse()?, pairs, *lr);
+                let scores = reference()?.run(setting, *seed)?;
                 scores.map(of_job)
             }
         };
@@ -152,6 +191,7 @@ impl Plan {
             n_test,
             seconds: scores.seconds,
             threads: at.machine.threads,
+            dtype: job.dtype(dtype).label().to_string(),
             load,
             commit: totune_sweep::code(&at.project.root),
             machine: Machine::here(),
@@ -159,10 +199,11 @@ impl Plan {
     }
 
     /// A comparison within the budget. What cross-validation chose is trained on all rows and scored on test.
-    fn compare(&self, case: &Case, at: Environment) -> Result<Option<Done>> {
+    fn compare(&self, case: &Case, at: Environment, dtype: Dtype) -> Result<Option<Done>> {
         let request = Request {
             encoders: vec![self.encoder.name.clone()],
-            pairs: Pairs::Joint,
+            pairs: None,
+            dtype,
             strategies: self.strategies.clone(),
             clock: Clock::new(Instant::now(), self.budget),
             most_seeds: MOST_SEEDS,
@@ -190,7 +231,8 @@ impl Plan {
             None => row.name.clone(),
         };
         let (n_test, test) = if case.is_small() {
-            let reference = Reference::new(at, &self.encoder.name, (&case.train, &case.test))?;
+            let test = (&case.train, &case.test);
+            let reference = Reference::new(at, &self.encoder.name, test, dtype)?;
             let chosen = match &row.recipe {
                 Some(recipe) => Setting::Recipe(recipe),
                 None => Setting::Floor(&row.name),

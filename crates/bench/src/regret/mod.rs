@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use totune_adapt::Strategy;
-use totune_compare::usual_strategies;
 use totune_sweep::Environment;
 
 pub use case::Rows;
@@ -73,14 +72,10 @@ pub fn run(request: &RegretRequest, environment: Environment) -> Result<Option<P
         .encoders()?
         .find(&request.encoder)?
         .clone();
-    let strategies = match request.strategies.as_slice() {
-        [] => usual_strategies(&encoder.architecture),
-        named => named.to_vec(),
-    };
     let folder = request.work.join(&encoder.name);
     let plan = Plan {
         encoder,
-        strategies,
+        strategies: request.strategies.clone(),
         budget: request.budget,
         seeds: request.seeds,
     };

@@ -74,6 +74,7 @@ fn head(results: &Regret) -> String {
     };
     each("Machine", &|part| part.machine.to_string());
     each("Threads of each process", &|part| part.threads.to_string());
+    each("Dtype of the parts", &|part| part.dtype.clone());
     each("Commit", &|part| part.commit.clone());
     let loads = || parts().filter_map(|part| part.load);
     if let (Some(least), Some(most)) = (loads().reduce(f64::min), loads().reduce(f64::max)) {

@@ -12,6 +12,7 @@ fn part(job: Job, setting: &str, dev: f64, test: Option<f64>, seconds: f64) -> J
         n_test: 100,
         seconds,
         threads: 1,
+        dtype: "f32".to_string(),
         load: None,
         commit: "abc".to_string(),
         machine: Machine::default(),

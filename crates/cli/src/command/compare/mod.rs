@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use totune_adapt::{Strategy, Switch};
+use totune_adapt::{Dtype, Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::guess::{Hints, draft, name};
 use totune_data::{Card, near};
@@ -47,13 +47,16 @@ pub struct Compare {
     /// Encoder to compare them on; several by repeating it, or separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = train::ENCODER)]
     encoder: Vec<String>,
-    /// Strategies to compare, separated by commas [default: all but lp-ft, adapters and
-    /// prefix-tuning, as far as they fit into the budget]
+    /// Strategies to compare, separated by commas [default: all but adapters, prefix-tuning and, where
+    /// there are no pairs, lp-ft, as far as they fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<String>,
-    /// Encoding of the two texts of a pair [default: joint]
+    /// Encoding of the two texts of a pair [default: separate for lp-ft, which is compared for pairs, else joint]
     #[arg(long, value_name = "ENCODING")]
     pairs: Option<train::PairsName>,
+    /// Dtype of the arithmetic [default: bf16-mixed where the device multiplies it faster, else f32]
+    #[arg(long, value_name = "DTYPE")]
+    dtype: Option<train::DtypeName>,
     /// Seeds of the leaders, at most
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     seeds: u16,
@@ -129,6 +132,9 @@ impl Compare {
         let request = Request {
             encoders,
             pairs,
+            dtype: self
+                .dtype
+                .map_or_else(|| Dtype::fastest(&machine.device), Dtype::from),
             strategies,
             clock: Clock::new(start, self.budget),
             most_seeds: usize::from(self.seeds),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
-use totune_adapt::{HeadChoice, Recipe, Strategy, Switch};
+use totune_adapt::{Dtype, HeadChoice, Recipe, Strategy, Switch};
 use totune_data::{Card, Files, Pairs, Split, Task};
 use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
@@ -69,6 +69,9 @@ pub struct Train {
     /// Encoding of the two texts of a pair [default: joint]
     #[arg(long, value_name = "ENCODING")]
     pairs: Option<PairsName>,
+    /// Dtype of the arithmetic
+    #[arg(long, value_name = "DTYPE", default_value = "f32")]
+    dtype: DtypeName,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -117,20 +120,38 @@ pub(super) enum PairsName {
     Separate,
 }
 
-/// The encoding of pairs of an option; joint without one.
+/// Dtype of the arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DtypeName {
+    /// 32-bit floats throughout
+    F32,
+    /// The encoder's matrix products in bfloat16, everything else in f32: faster on some processors and on GPUs
+    Bf16Mixed,
+}
+
+impl From<DtypeName> for Dtype {
+    fn from(name: DtypeName) -> Self {
+        match name {
+            DtypeName::F32 => Self::F32,
+            DtypeName::Bf16Mixed => Self::Bf16Mixed,
+        }
+    }
+}
+
+/// The encoding of pairs of an option.
 ///
 /// # Errors
 /// When the dataset has single texts.
-pub(super) fn pairs(name: Option<PairsName>, card: &Card) -> Result<Pairs> {
+pub(super) fn pairs(name: Option<PairsName>, card: &Card) -> Result<Option<Pairs>> {
     ensure!(
         name.is_none() || card.is_of_pairs(),
         "--pairs: `{}` has single texts, expected pairs of texts",
         card.name
     );
-    Ok(match name {
-        Some(PairsName::Separate) => Pairs::Separate,
-        Some(PairsName::Joint) | None => Pairs::Joint,
-    })
+    Ok(name.map(|name| match name {
+        PairsName::Separate => Pairs::Separate,
+        PairsName::Joint => Pairs::Joint,
+    }))
 }
 
 impl Train {
@@ -163,7 +184,7 @@ impl Train {
             "--pooling: words are tagged in `{}`, so there is no vector for a whole text",
             card.name
         );
-        let pairs = pairs(self.pairs, &card)?;
+        let pairs = pairs(self.pairs, &card)?.unwrap_or_default();
         let encoders = context.project.encoders()?;
         let encoder = encoders.find(&self.encoder)?;
         let machine = context.machine()?;
@@ -213,6 +234,7 @@ impl Train {
     fn recipe(&self, pairs: Pairs) -> Recipe {
         Recipe {
             pairs,
+            dtype: self.dtype.into(),
             strategy: self.strategy,
             head: match self.head {
                 HeadName::Simple => HeadChoice::Simple,
@@ -245,6 +267,9 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
     }
     if !recipe.pairs.is_joint() {
         words.push("--pairs separate".to_string());
+    }
+    if recipe.dtype != Dtype::F32 {
+        words.push(format!("--dtype {}", recipe.dtype.label()));
     }
     words.extend(recipe.lr.map(|lr| format!("--lr {lr:e}")));
     words.extend(recipe.epochs.map(|epochs| format!("--epochs {epochs}")));
@@ -280,11 +305,12 @@ mod tests {
         let recipe = Recipe {
             head: HeadChoice::TaskSpecific,
             pairs: Pairs::Separate,
+            dtype: Dtype::Bf16Mixed,
             ..Recipe::new(Strategy::Frozen)
         };
         assert_eq!(
             command("my data/it's.toml", "minilm", &recipe),
-            r"totune train 'my data/it'\''s.toml' --encoder minilm --strategy frozen --head task-specific --pairs separate --save my-model"
+            r"totune train 'my data/it'\''s.toml' --encoder minilm --strategy frozen --head task-specific --pairs separate --dtype bf16-mixed --save my-model"
         );
     }
 }
