@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What an entrant's name has after that of its strategy: that it reads the texts of a pair separately, and the
+    /// The end of an entrant's name, after that of its strategy: that it reads the texts of a pair separately, and the
     /// encoder where there are several.
     pub fn suffix(&self, entrant: Entrant) -> String {
         let of_pairs = match entrant.pairs {
