@@ -4,8 +4,9 @@ use anyhow::Result;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde::Serialize;
+use totune_plot::levels::Level;
 use totune_plot::lines::{LinePanel, LineSeries};
-use totune_plot::series::{Level, Series, SeriesPanel};
+use totune_plot::series::{Series, SeriesPanel};
 use totune_plot::time::Time;
 use totune_plot::{Figure, Panel};
 

@@ -6,7 +6,7 @@ use totune_stats::number::fixed;
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
-use crate::series::{Level, draw_dashed};
+use crate::levels::{Level, draw_levels};
 
 /// One panel of lines over a shared axis.
 #[derive(Debug, Clone, Default)]
@@ -82,19 +82,15 @@ impl CurvePanel {
         canvas.line((plot.left, bottom), (right, bottom), MUTED, 1.0);
         let middle = plot.left + plot.width / 2.0;
         canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
-        for level in &self.levels {
-            draw_dashed(
-                canvas,
-                &[(plot.left, y(level.at)), (right, y(level.at))],
-                MUTED,
-            );
-            let text = Text::note().anchored(HPos::Right);
-            canvas.text(right, y(level.at) - 9.0, &level.text, &text);
-        }
-        for (number, curve) in self.curves.iter().enumerate() {
-            let path: Vec<(f64, f64)> = curve.points.iter().map(|&(a, b)| (x(a), y(b))).collect();
+        let path = |curve: &Curve| -> Vec<(f64, f64)> {
+            let points = curve.points.iter();
+            points.map(|&(a, b)| (x(a), y(b))).collect()
+        };
+        let paths: Vec<Vec<(f64, f64)>> = self.curves.iter().map(path).collect();
+        draw_levels(canvas, plot, (&self.levels, y), &paths);
+        for (number, path) in paths.iter().enumerate() {
             if path.len() > 1 {
-                canvas.path(&path, series_colour(number), 2.0);
+                canvas.path(path, series_colour(number), 2.0);
             }
         }
         for (number, (title, (row, offset))) in titles.iter().zip(key).enumerate() {

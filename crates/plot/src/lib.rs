@@ -15,6 +15,7 @@ pub mod curves;
 mod describe;
 pub mod intervals;
 mod key;
+pub mod levels;
 pub mod lines;
 mod mark;
 pub mod points;

@@ -5,10 +5,10 @@ use totune_stats::curve::{Epoch, Reign, Spread};
 use totune_stats::number::fixed;
 
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Colour, Frame, MUTED, PAPER, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
+use crate::levels::{Level, draw_levels};
 use crate::mark::{Mark, mark};
-use crate::series::{Level, draw_dashed};
 use crate::time::{Time, TimeAxis};
 
 /// One panel of lines over a shared axis of time.
@@ -43,9 +43,6 @@ pub struct LineSeries {
 
 /// Width of the best-within-time line, which is drawn below everything, wide and pale.
 const FRONTIER: f64 = 9.0;
-/// Height of the name of a level, and the width of a letter in it, on average.
-const NAME: f64 = 14.0;
-const NAME_LETTER: f64 = 6.2;
 /// Half the height of a tick.
 const TICK: f64 = 8.0;
 
@@ -107,7 +104,16 @@ impl LinePanel {
         if !best.is_empty() {
             canvas.path(&place.trace(&best), RULE, FRONTIER);
         }
-        self.draw_levels(canvas, &place);
+        let path = |line: &LineSeries| {
+            let means = line
+                .epochs
+                .iter()
+                .map(|epoch| (epoch.seconds.mean, epoch.score.mean));
+            place.trace(&means.collect::<Vec<_>>())
+        };
+        let paths: Vec<Vec<(f64, f64)>> = self.lines.iter().map(path).collect();
+        let levels = (&self.levels[..], |at| place.y(at));
+        draw_levels(canvas, place.plot, levels, &paths);
         for (number, line) in self.lines.iter().enumerate() {
             line.draw_band(canvas, &place, series_colour(number));
         }
@@ -121,53 +127,6 @@ impl LinePanel {
         let note = Text::note().anchored(HPos::Left);
         for (row, words) in words.iter().enumerate() {
             canvas.text(left, first + ROW * (rows + row) as f64, words, &note);
-        }
-    }
-
-    /// Draws dashed lines, and over them their names, which alternate between right, middle and left; a name that would meet
-    /// another one takes the next place where it meets none, or stands a row higher.
-    fn draw_levels(&self, canvas: &mut dyn Canvas, place: &Place) {
-        let (left, width) = (place.plot.left, place.plot.width);
-        for level in &self.levels {
-            let y = place.y(level.at);
-            draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
-        }
-        let mut names: Vec<[f64; 3]> = Vec::new();
-        for (number, level) in self.levels.iter().enumerate() {
-            let y = place.y(level.at);
-            let long = NAME_LETTER * level.text.chars().count() as f64;
-            let spots = [
-                (left + width, HPos::Right, left + width - long),
-                (
-                    left + width / 2.0,
-                    HPos::Center,
-                    left + (width - long) / 2.0,
-                ),
-                (left + 4.0, HPos::Left, left + 4.0),
-            ];
-            let meets = |begin: f64, middle: f64| {
-                let near = |[from, to, other]: &[f64; 3]| {
-                    (middle - other).abs() < NAME && *from < begin + long && begin < *to
-                };
-                names.iter().any(near)
-            };
-            let rows = (0..self.levels.len()).map(|row| y - 9.0 - NAME * row as f64);
-            let turns =
-                |middle| (0..spots.len()).map(move |turn| (spots[(number + turn) % 3], middle));
-            let free = rows
-                .flat_map(turns)
-                .find(|((.., begin), middle)| !meets(*begin, *middle));
-            // There are as many rows as names, so that one is free.
-            if let Some(((x, anchor, begin), middle)) = free {
-                names.push([begin, begin + long, middle]);
-                // A name has a background, so that the line of another level does not run through its letters.
-                let corners = [
-                    (begin, middle - NAME / 2.0),
-                    (begin + long, middle + NAME / 2.0),
-                ];
-                canvas.rectangle(corners[0], corners[1], PAPER, PAPER);
-                canvas.text(x, middle, &level.text, &Text::note().anchored(anchor));
-            }
         }
     }
 

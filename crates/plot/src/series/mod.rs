@@ -7,6 +7,7 @@ use totune_stats::number::fixed;
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
+use crate::levels::{Level, draw_dashed, draw_levels};
 use crate::mark::{Mark, mark};
 
 /// One panel of lines over the same whole numbers.
@@ -58,15 +59,6 @@ pub struct Upright {
     pub text: String,
 }
 
-/// A dashed line from left to right, with a text above it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Level {
-    /// Position on the vertical axis.
-    pub at: f64,
-    /// Text above it.
-    pub text: String,
-}
-
 /// One line.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
@@ -95,8 +87,6 @@ pub enum Stroke {
     Dashed,
 }
 
-/// Length of a dash, and of the gap after it.
-const DASH: (f64, f64) = (7.0, 5.0);
 /// Half the height of a tick.
 const TICK: f64 = 8.0;
 /// Number of steps at which the longest axis is labelled.
@@ -250,23 +240,29 @@ impl SeriesPanel {
     }
 
     fn draw_rules(&self, canvas: &mut dyn Canvas, place: &Place) {
-        let Frame {
-            left,
-            top,
-            width,
-            height,
-        } = place.plot;
+        let Frame { top, height, .. } = place.plot;
         for upright in &self.uprights {
             let x = place.x(upright.at);
             draw_dashed(canvas, &[(x, top), (x, top + height)], MUTED);
             canvas.text(x, top - 9.0, &upright.text, &Text::note());
         }
-        for level in &self.levels {
-            let y = place.y(level.at);
-            draw_dashed(canvas, &[(left, y), (left + width, y)], MUTED);
-            let text = Text::note().anchored(HPos::Right);
-            canvas.text(left + width, y - 9.0, &level.text, &text);
-        }
+        let paths = self.lines.iter().flat_map(|line| {
+            let means = line.points.iter().map(|(at, spread)| (*at, spread.mean));
+            let placed = |points: Vec<(u32, f64)>| -> Vec<(f64, f64)> {
+                let points = points.into_iter();
+                points
+                    .map(|(at, score)| place.at(f64::from(at), score))
+                    .collect()
+            };
+            let traces = line.traces.iter().cloned();
+            [means.collect()]
+                .into_iter()
+                .chain(traces)
+                .map(placed)
+                .collect::<Vec<_>>()
+        });
+        let levels = (&self.levels[..], |at| place.y(at));
+        draw_levels(canvas, place.plot, levels, &paths.collect::<Vec<_>>());
     }
 }
 
@@ -339,53 +335,6 @@ impl Stroke {
             Self::Dashed => draw_dashed(canvas, points, colour),
         }
     }
-}
-
-pub(crate) fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
-    for dash in dashes(points) {
-        canvas.path(&dash, colour, 1.5);
-    }
-}
-
-/// Drawn parts of a dashed line.
-fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
-    let (on, off) = DASH;
-    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
-    // Position of the line in the pattern of dash and gap.
-    let mut along = 0.0;
-    for pair in points.windows(2) {
-        let [from, to] = [pair[0], pair[1]];
-        let length = (to.0 - from.0).hypot(to.1 - from.1);
-        let at = |share: f64| {
-            (
-                from.0 + share * (to.0 - from.0),
-                from.1 + share * (to.1 - from.1),
-            )
-        };
-        let mut gone = 0.0;
-        while gone < length {
-            let drawn = along < on;
-            let left = if drawn { on - along } else { on + off - along };
-            let next = (gone + left).min(length);
-            if drawn {
-                let (start, end) = (at(gone / length), at(next / length));
-                match pieces.last_mut() {
-                    // A dash that goes round a corner stays one.
-                    Some(piece) if along > 0.0 && piece.last() == Some(&start) => piece.push(end),
-                    _ => pieces.push(vec![start, end]),
-                }
-            }
-            along = if next - gone < left {
-                along + next - gone
-            } else if drawn {
-                on
-            } else {
-                0.0
-            };
-            gone = next;
-        }
-    }
-    pieces
 }
 
 /// Transformation from whole numbers and scores to the picture.

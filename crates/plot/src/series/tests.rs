@@ -4,16 +4,6 @@ use super::*;
 use crate::{Figure, Panel};
 
 #[test]
-fn dashes_and_gaps_follow_each_other_round_corners() {
-    // 10 to the right, then down: dash 0-7, gap 7-12 (2 of it down), dash 12-19, gap 19-24.
-    let pieces = dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 12.0)]);
-    let expected = vec![vec![(0.0, 0.0), (7.0, 0.0)], vec![(10.0, 2.0), (10.0, 9.0)]];
-    assert_eq!(pieces, expected);
-    let round = dashes(&[(0.0, 0.0), (5.0, 0.0), (5.0, 12.0)]);
-    assert_eq!(round[0], [(0.0, 0.0), (5.0, 0.0), (5.0, 2.0)]);
-}
-
-#[test]
 fn a_line_without_points_stands_in_the_key_and_says_so() {
     let panel = panel(vec![
         series("Pretrained", &[]),

@@ -7,8 +7,8 @@ use totune_evidence::select::panel::test;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::{fixed, seconds};
 use totune_plot::Panel;
+use totune_plot::levels::Level;
 use totune_plot::lines::{LinePanel, LineSeries};
-use totune_plot::series::Level;
 use totune_plot::time::Time;
 
 use super::summary::{CurvesSummary, LeadSummary};

@@ -9,7 +9,8 @@ use totune_evidence::plan::{Plan, Task, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::scope::Scope;
 use totune_plot::Panel;
-use totune_plot::series::{Level, Scale, SeriesPanel, Upright};
+use totune_plot::levels::Level;
+use totune_plot::series::{Scale, SeriesPanel, Upright};
 
 use super::{FigureKind, RenderedFigure, once};
 use crate::item::Heading;
