@@ -59,7 +59,7 @@ pub(crate) fn draw_levels(
 
 /// A place for the name of a level.
 struct Name {
-    /// Where the text is anchored.
+    /// Position of the anchor.
     x: f64,
     anchor: HPos,
     begin: f64,
