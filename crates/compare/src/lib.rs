@@ -50,7 +50,7 @@ pub use progress::{Progress, Stage};
 pub use reference::{Reference, Scores, Setting};
 pub use row::Row;
 pub use scorer::Estimate;
-pub use strategies::{usual_entrants, usual_strategies};
+pub use strategies::{SEPARATE, usual_entrants, usual_strategies};
 
 use crate::candidate::Candidate;
 use crate::comparison::ComparisonInput;

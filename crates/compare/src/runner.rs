@@ -17,7 +17,7 @@ use totune_sweep::{Environment, Inputs, Machine, RunSpec, TuneWork, Work};
 use crate::model::{Model, SAMPLE};
 use crate::predictions::Predictions;
 use crate::scorer::Scorer;
-use crate::strategies::{Entrant, recipe};
+use crate::strategies::{Entrant, SEPARATE, recipe};
 use crate::trial::{FINAL, Trial, TrialResult};
 
 /// An encoder, and what the usual settings of a run on it follow from.
@@ -111,7 +111,7 @@ impl<'a> Runner<'a> {
     pub fn suffix(&self, entrant: Entrant) -> String {
         let of_pairs = match entrant.pairs {
             Pairs::Joint => "",
-            Pairs::Separate => " with separate texts",
+            Pairs::Separate => SEPARATE,
         };
         of_pairs.to_string() + &self.on_encoder(entrant.encoder)
     }

@@ -6,6 +6,9 @@ use totune_adapt::{HeadChoice, Recipe, Strategy};
 use totune_data::{Dataset, Pairs, Task};
 use totune_model::Architecture;
 
+/// The end of the name of a strategy that reads each text of a pair by itself.
+pub const SEPARATE: &str = " with separate texts";
+
 /// A strategy on an encoder, and how it reads pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entrant {

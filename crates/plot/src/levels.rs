@@ -2,19 +2,18 @@
 
 use plotters::style::text_anchor::HPos;
 
-use crate::canvas::{Canvas, Colour, Frame, MUTED, PAPER, Text};
+use crate::canvas::{Canvas, Frame, MUTED, PAPER, Text};
+use crate::dashed::draw_dashed;
 
-/// A dashed line from left to right, with a text above it.
+/// A dashed line from left to right, with a text at it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// Position on the vertical axis.
     pub at: f64,
-    /// Text above it.
+    /// Text above or below it.
     pub text: String,
 }
 
-/// Length of a dash, and of the gap after it.
-const DASH: (f64, f64) = (7.0, 5.0);
 /// Height of the name of a level, and the width of a letter in it, on average.
 const NAME: f64 = 14.0;
 const NAME_LETTER: f64 = 6.2;
@@ -130,53 +129,6 @@ fn along(paths: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
     points.collect()
 }
 
-pub(crate) fn draw_dashed(canvas: &mut dyn Canvas, points: &[(f64, f64)], colour: Colour) {
-    for dash in dashes(points) {
-        canvas.path(&dash, colour, 1.5);
-    }
-}
-
-/// Drawn parts of a dashed line.
-fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
-    let (on, off) = DASH;
-    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
-    // Position of the line in the pattern of dash and gap.
-    let mut along = 0.0;
-    for pair in points.windows(2) {
-        let [from, to] = [pair[0], pair[1]];
-        let length = (to.0 - from.0).hypot(to.1 - from.1);
-        let at = |share: f64| {
-            (
-                from.0 + share * (to.0 - from.0),
-                from.1 + share * (to.1 - from.1),
-            )
-        };
-        let mut gone = 0.0;
-        while gone < length {
-            let drawn = along < on;
-            let left = if drawn { on - along } else { on + off - along };
-            let next = (gone + left).min(length);
-            if drawn {
-                let (start, end) = (at(gone / length), at(next / length));
-                match pieces.last_mut() {
-                    // A dash that goes round a corner stays one.
-                    Some(piece) if along > 0.0 && piece.last() == Some(&start) => piece.push(end),
-                    _ => pieces.push(vec![start, end]),
-                }
-            }
-            along = if next - gone < left {
-                along + next - gone
-            } else if drawn {
-                on
-            } else {
-                0.0
-            };
-            gone = next;
-        }
-    }
-    pieces
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,15 +155,5 @@ mod tests {
         // A line just above the level, at the right only, and all along.
         assert_eq!(best(vec![(200.0, 91.0), (300.0, 91.0)]), (150.0, 91.0));
         assert_eq!(best(vec![(0.0, 91.0), (300.0, 91.0)]), (300.0, 109.0));
-    }
-
-    #[test]
-    fn dashes_and_gaps_follow_each_other_round_corners() {
-        // 10 to the right, then down: dash 0-7, gap 7-12 (2 of it down), dash 12-19, gap 19-24.
-        let pieces = dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 12.0)]);
-        let expected = vec![vec![(0.0, 0.0), (7.0, 0.0)], vec![(10.0, 2.0), (10.0, 9.0)]];
-        assert_eq!(pieces, expected);
-        let round = dashes(&[(0.0, 0.0), (5.0, 0.0), (5.0, 12.0)]);
-        assert_eq!(round[0], [(0.0, 0.0), (5.0, 0.0), (5.0, 2.0)]);
     }
 }

@@ -12,6 +12,7 @@ pub mod bars;
 pub mod boxes;
 mod canvas;
 pub mod curves;
+mod dashed;
 mod describe;
 pub mod intervals;
 mod key;

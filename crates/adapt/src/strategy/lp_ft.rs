@@ -10,8 +10,7 @@ use crate::regression::Regression;
 /// Fits the head to the features of the frozen encoder by a regression, then trains everything from there.
 ///
 /// The head is a linear layer on one vector of the top layer, or on two vectors of separate texts and their distance
-/// and product. `stack-and-finetune` trains a head of any kind by
-/// gradient steps instead.
+/// and product. `stack-and-finetune` trains a head of any kind by gradient steps instead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LpFt {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use totune_adapt::{Dtype, Strategy};
-use totune_compare::{Clock, Reference, Request, Scores, Setting, compare, usual_entrants};
+use totune_compare::{
+    Clock, Reference, Request, SEPARATE, Scores, Setting, compare, usual_entrants,
+};
 use totune_data::{Pairs, Task};
 use totune_model::EncoderCard;
 use totune_sweep::Environment;
@@ -17,9 +19,6 @@ use crate::machine::{Machine, load};
 /// Seeds of the leaders of a comparison, and the difference that does not matter: the defaults of `totune compare`.
 const MOST_SEEDS: usize = 10;
 const MARGIN: f64 = 0.01;
-
-/// The end of the name of a strategy that reads each text of a pair by itself.
-const SEPARATE: &str = " with separate texts";
 
 /// Something to do for a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

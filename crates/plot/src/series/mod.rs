@@ -6,8 +6,9 @@ use totune_stats::number::fixed;
 
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::dashed::draw_dashed;
 use crate::key::{ROW, SAMPLE, columns, small};
-use crate::levels::{Level, draw_dashed, draw_levels};
+use crate::levels::{Level, draw_levels};
 use crate::mark::{Mark, mark};
 
 /// One panel of lines over the same whole numbers.
