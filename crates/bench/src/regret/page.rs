@@ -1,6 +1,6 @@
 //! The page of `bench regret` as Markdown. Every figure comes from its results.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -115,6 +115,7 @@ fn cases<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
         "---|".repeat(SIDES.len())
     );
     let mut notes = String::new();
+    let mut conditions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for case in cases {
         let best = case.best();
         let sides = case.sides().map(|side| match &side {
@@ -131,12 +132,13 @@ fn cases<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
             best.as_ref().map_or(String::new(), |best| cell(best, None)),
             sides.join(" | ")
         );
-        let fewer = case.parts.iter().find(|part| {
-            matches!(part.job, Job::Compare { .. })
-                && part.test.is_some()
-                && part.n_test < case.n_test
-        });
-        if let Some(part) = fewer {
+        let mut parts = case.parts.iter();
+        let Some(part) = parts.find(|part| matches!(part.job, Job::Compare { .. })) else {
+            continue;
+        };
+        let condition = format!("`--threads {}`, {}", part.threads, part.dtype);
+        conditions.entry(condition).or_default().push(titled(case));
+        if part.test.is_some() && part.n_test < case.n_test {
             let _ = writeln!(
                 notes,
                 "{}: the budget of `compare` sufficed for {} of the test examples.",
@@ -144,6 +146,9 @@ fn cases<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
                 part.n_test
             );
         }
+    }
+    for (condition, cases) in conditions {
+        let _ = writeln!(notes, "`compare` with {condition}: {}.", cases.join("; "));
     }
     if !notes.is_empty() {
         let _ = write!(text, "\n{notes}");
