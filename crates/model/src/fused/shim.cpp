@@ -112,31 +112,34 @@ char *totune_time_products(double *operations, double *seconds) {
     at::cpu::init_amx(); // the permission to use tile units, where there are any
     const int64_t rows = 512, width = 256;
     *operations = 2.0 * rows * width * width;
-    // In a parallel region each product runs on one thread, so that neither a thread that starts late nor another
-    // program on its core decides.
-    at::parallel_for(0, 2, 1, [&](int64_t begin, int64_t) {
-      if (begin != 0) return;
-      Tensor x = at::linspace(-1.0, 1.0, rows * width).view({rows, width});
-      Tensor w = at::linspace(1.0, -1.0, width * width).view({width, width});
-      Tensor y = at::empty({rows, width});
-      auto timed = [](double &best, auto &&product) {
-        auto start = std::chrono::steady_clock::now();
-        product();
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      };
-      std::fill(seconds, seconds + 3, 1e9);
-      // The first of each makes its kernel, the rest take turns.
-      for (int i = 0; i < 6; i++) {
-        double first = 1e9;
-        timed(i == 0 ? first : seconds[0], [&] { at::mm_out(y, x, w.t()); });
-        timed(i == 0 ? first : seconds[1], [&] { at::native::mkldnn_matmul(x, w.t(), y, 0.0f, 1.0f); });
-        timed(i == 0 ? first : seconds[2], [&] {
-          Tensor half = at::empty({rows, width}, at::kBFloat16);
-          at::native::mkldnn_matmul(x.to(at::kBFloat16), w.to(at::kBFloat16).t(), half, 0.0f, 1.0f);
-          y.copy_(half);
-        });
-      }
-    });
+    // On one thread, so that neither a thread that starts late nor another program on its core decides. (Within a
+    // region of `parallel_for` the products took two threads in some processes: OpenMP may give the region one thread,
+    // and then nothing says that it is a region.)
+    struct OneThread {
+      const int before = at::get_num_threads();
+      OneThread() { at::set_num_threads(1); }
+      ~OneThread() { at::set_num_threads(before); }
+    } one_thread;
+    Tensor x = at::linspace(-1.0, 1.0, rows * width).view({rows, width});
+    Tensor w = at::linspace(1.0, -1.0, width * width).view({width, width});
+    Tensor y = at::empty({rows, width});
+    auto timed = [](double &best, auto &&product) {
+      auto start = std::chrono::steady_clock::now();
+      product();
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    };
+    std::fill(seconds, seconds + 3, 1e9);
+    // The first of each makes its kernel, the rest take turns.
+    for (int i = 0; i < 6; i++) {
+      double first = 1e9;
+      timed(i == 0 ? first : seconds[0], [&] { at::mm_out(y, x, w.t()); });
+      timed(i == 0 ? first : seconds[1], [&] { at::native::mkldnn_matmul(x, w.t(), y, 0.0f, 1.0f); });
+      timed(i == 0 ? first : seconds[2], [&] {
+        Tensor half = at::empty({rows, width}, at::kBFloat16);
+        at::native::mkldnn_matmul(x.to(at::kBFloat16), w.to(at::kBFloat16).t(), half, 0.0f, 1.0f);
+        y.copy_(half);
+      });
+    }
   });
 }
 
