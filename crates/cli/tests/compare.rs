@@ -143,6 +143,10 @@ fn numbers_pairs_and_tags_are_compared_too() {
         assert_eq!(comparison["metric"], metric, "{comparison}");
         let words = row(&comparison, "words")["test"]["value"].as_f64();
         assert!(words.is_some_and(|score| score > least), "{comparison}");
+        let rows = comparison["rows"].as_array().expect("rows");
+        let cosine = rows.iter().find(|row| row["name"] == "cosine");
+        assert_eq!(cosine.is_some(), metric == "pearson", "{comparison}");
+        assert!(cosine.is_none_or(|row| row["test"]["value"].is_number()));
     }
 }
 

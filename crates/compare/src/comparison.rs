@@ -56,7 +56,8 @@ impl Comparison {
     pub fn kept(&self) -> Option<&Row> {
         let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
         let strategies = self.rows.iter();
-        let strategies = strategies.filter(|row| row.is_strategy && row.test.is_some());
+        let strategies =
+            strategies.filter(|row| row.is_strategy && row.test.is_some() && !row.is_partial);
         let score = |row: &Row| {
             if Some(&row.name) == self.chosen.as_ref() {
                 f64::INFINITY
@@ -150,7 +151,7 @@ fn pairs_note(
 ) -> Option<String> {
     let chosen = &rows[chosen?];
     let is_separate = |row: &Row| row.recipe.as_ref().is_some_and(|one| !one.pairs.is_joint());
-    let is_pair = test?.examples.first()?.input.second().is_some();
+    let is_pair = test?.is_of_pairs();
     let is_joint = requested.unwrap_or_default().is_joint();
     let was_tried = rows.iter().any(|row| row.is_strategy && row.test.is_some());
     let reads_apart = !chosen.is_strategy || is_separate(chosen);
@@ -189,6 +190,7 @@ fn choose(rows: &mut [ScoredRow], scorer: &Scorer, margin: f64) -> Result<Option
     mark_unlearned(rows, margin);
     let candidates: Vec<usize> = (0..rows.len())
         .filter(|&at| rows[at].row.test.is_some() && !rows[at].on_dev.is_empty())
+        .filter(|&at| rows[at].part.is_none())
         .collect();
     // With folds there is no other split to choose on.
     let dev = |at: usize| {
@@ -211,9 +213,17 @@ fn choose(rows: &mut [ScoredRow], scorer: &Scorer, margin: f64) -> Result<Option
     }
     let of_chosen = rows[chosen].on_test.clone();
     for (at, scored) in rows.iter_mut().enumerate() {
-        if at != chosen && !scored.on_test.is_empty() && !scored.row.unlearned {
-            scored.row.difference = Some(scorer.difference(&scored.on_test, &of_chosen)?);
+        if at == chosen || scored.on_test.is_empty() || scored.row.unlearned {
+            continue;
         }
+        let own = &scored.on_test;
+        scored.row.difference = Some(match scored.part {
+            None => scorer.difference(own, &of_chosen)?,
+            Some(part) => {
+                let same: Vec<_> = of_chosen.iter().map(|all| all.part(part)).collect();
+                scorer.difference(own, &same.iter().collect::<Vec<_>>())?
+            }
+        });
     }
     Ok(Some(chosen))
 }

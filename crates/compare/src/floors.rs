@@ -33,8 +33,8 @@ pub(crate) struct FloorResult {
 /// A floor to fit: its name, its title and its noun, and its encoder's place in the runner, if it has one.
 type ToFit = ([String; 3], Option<usize>, Floor);
 
-/// The floors of a task, the cheapest first.
-fn floors(runner: &Runner) -> Vec<ToFit> {
+/// The floors of some data, the cheapest first.
+fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
     let regression = || Regression {
         c: vec![0.01, 0.1, 1.0, 10.0, 100.0],
         alpha: vec![0.1, 1.0, 10.0, 100.0, 1000.0],
@@ -69,27 +69,44 @@ fn floors(runner: &Runner) -> Vec<ToFit> {
         ),
         (of_words.map(str::to_string), None, words),
     ];
-    if task != Task::Tagging {
-        floors.extend((0..runner.encoders.len()).map(|encoder| {
-            let of_vectors = [
-                "vectors",
-                "fit a regression on frozen vectors",
-                "a regression on frozen vectors",
-            ];
-            let floor = Floor::Vectors {
-                pooling: ProbeInput::Mean,
-                layer: None,
-                pairs: Pairs::Separate,
-                standardise: Switch::On,
-                regression: regression(),
-            };
-            let on = runner.on_encoder(encoder);
-            (
-                of_vectors.map(|text| format!("{text}{on}")),
-                Some(encoder),
-                floor,
-            )
-        }));
+    let of_vectors = [
+        "vectors",
+        "fit a regression on frozen vectors",
+        "a regression on frozen vectors",
+    ];
+    let vectors = Floor::Vectors {
+        pooling: ProbeInput::Mean,
+        layer: None,
+        pairs: Pairs::Separate,
+        standardise: Switch::On,
+        regression: regression(),
+    };
+    let of_cosine = [
+        "cosine",
+        "take the cosine of both frozen vectors",
+        "the cosine of both frozen vectors",
+    ];
+    let cosine = Floor::Cosine {
+        pooling: ProbeInput::Mean,
+        layer: None,
+        scaled: Switch::On,
+    };
+    let train = runner.split(data, "train");
+    let has_similarities =
+        task == Task::Regression && train.is_some_and(|train| train.is_of_pairs());
+    for encoder in 0..runner.encoders.len() {
+        let on = runner.on_encoder(encoder);
+        let mut add = |names: [&str; 3], floor: &Floor| {
+            let names = names.map(|name| format!("{name}{on}"));
+            floors.push((names, Some(encoder), floor.clone()));
+        };
+        if has_similarities {
+            // An encoder of sentences was trained for it.
+            add(of_cosine, &cosine);
+        }
+        if task != Task::Tagging {
+            add(of_vectors, &vectors);
+        }
     }
     floors
 }
@@ -97,7 +114,7 @@ fn floors(runner: &Runner) -> Vec<ToFit> {
 /// All floors on some data, each fitted on at most `limit` training examples.
 pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<Vec<FloorResult>> {
     let mut results = Vec::new();
-    for floor in floors(runner) {
+    for floor in floors(runner, data) {
         match fit(runner, (data, limit), floor)? {
             Some(result) => results.push(result),
             None => break, // stopped from outside
@@ -111,7 +128,7 @@ pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<V
 /// # Errors
 /// When the task has no such floor.
 pub(crate) fn named(runner: &Runner, data: &str, name: &str) -> Result<Option<FloorResult>> {
-    let mut floors = floors(runner).into_iter();
+    let mut floors = floors(runner, data).into_iter();
     let floor = floors.find(|([known, ..], ..)| known == name);
     let floor = floor.with_context(|| format!("{data}: found no floor `{name}`"))?;
     fit(runner, (data, None), floor)

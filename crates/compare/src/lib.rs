@@ -17,7 +17,6 @@ mod dataset;
 mod errors;
 mod first_stage;
 mod floors;
-mod fold_candidate;
 mod folds;
 mod model;
 mod page;
@@ -217,7 +216,7 @@ fn by_race(
 
 /// Chooses and scores by cross-validation.
 fn by_folds(
-    (data, all, folds): (&DatasetSplits, &Dataset, &[Vec<usize>]),
+    (data, all, indices): (&DatasetSplits, &Dataset, &[Vec<usize>]),
     (request, progress): (&Request, &dyn Progress),
     runner: &mut Runner,
     candidates: Vec<Candidate>,
@@ -226,15 +225,15 @@ fn by_folds(
     let sample: Vec<usize> = (0..n_sample).collect();
     // Where the model that is kept, which is trained on all examples, is compared with what was saved of it.
     runner.insert("test", all.part(&sample, &data.name));
-    let folds = Folds::new(data, (all, folds), runner);
+    let folds = Folds::new(data, (all, indices), runner);
     progress.stage(&Stage::of("floors", request.clock));
     let floors = folds.floors(runner)?;
     let race = race(runner, data, request, progress);
-    let candidates = folds.run(&race, candidates)?;
+    let candidates = folds.run(&race, candidates, &floors)?;
     let scorer = &runner.scorer;
     let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
     let mut rows: Vec<ScoredRow> = of_floors
-        .chain(candidates.iter().map(|one| one.row(runner)))
+        .chain(candidates.iter().map(|one| one.row(runner, &indices[0])))
         .collect();
     // All scores are of the same examples: there is no other split that the choice was made on.
     rows.iter_mut().for_each(|scored| scored.row.dev = None);
@@ -246,7 +245,8 @@ fn by_folds(
         stopped: runner.is_stopped(),
     };
     let mut outcome = comparison::conclude(data, request, parts, &|_| Ok(Vec::new()))?;
-    folds::correct(&mut outcome.comparison, scorer, (&floors, &candidates))?;
+    let parts = (&floors[..], &candidates[..]);
+    folds::correct(&mut outcome.comparison, scorer, parts, &indices[0])?;
     if request.keeps_model {
         outcome.model = folds.model(&race, &outcome.comparison, &candidates)?;
     }

@@ -106,6 +106,22 @@ impl Predictions {
         })
     }
 
+    /// Those of the examples at these indices.
+    pub(crate) fn part(&self, indices: &[usize]) -> Self {
+        fn some<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
+            if all.is_empty() {
+                return Vec::new();
+            }
+            indices.iter().map(|&at| all[at].clone()).collect()
+        }
+        Self {
+            gold: some(&self.gold, indices),
+            predicted: some(&self.predicted, indices),
+            probabilities: some(&self.probabilities, indices),
+            of_labels: some(&self.of_labels, indices),
+        }
+    }
+
     /// Number of examples.
     pub fn len(&self) -> usize {
         self.gold.len()

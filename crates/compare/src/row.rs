@@ -48,6 +48,8 @@ pub struct Row {
     pub trained_share: Option<f64>,
     /// True for a strategy that learned nothing in the time it had: it scores like the most frequent answer.
     pub unlearned: bool,
+    /// True where the score is that of the first fold only, after which the strategy was dropped.
+    pub is_partial: bool,
     /// The reason why it has no scores, or fewer models than others.
     pub note: Option<String>,
     /// Seconds of training and dev score after each epoch, of the trial with the median score.
@@ -86,9 +88,20 @@ pub(crate) struct ScoredRow<'a> {
     pub row: Row,
     pub on_dev: Vec<&'a Predictions>,
     pub on_test: Vec<&'a Predictions>,
+    /// Indices of the test examples that the predictions are of, where they are not all.
+    pub part: Option<&'a [usize]>,
 }
 
 impl<'a> ScoredRow<'a> {
+    pub fn without_scores(row: Row) -> Self {
+        Self {
+            row,
+            on_dev: Vec::new(),
+            on_test: Vec::new(),
+            part: None,
+        }
+    }
+
     pub fn of_floor(floor: &'a FloorResult, scorer: &Scorer) -> Self {
         let on_dev: Vec<&Predictions> = floor.on_dev.iter().collect();
         let dev = on_dev.first().map(|predictions| scorer.score(predictions));
@@ -106,6 +119,7 @@ impl<'a> ScoredRow<'a> {
             },
             on_dev,
             on_test: floor.on_test.iter().collect(),
+            part: None,
         }
     }
 
@@ -136,6 +150,7 @@ impl<'a> ScoredRow<'a> {
                 .iter()
                 .filter_map(|one| one.on_test.as_ref())
                 .collect(),
+            part: None,
         }
     }
 }

@@ -46,7 +46,14 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
         let is_named = is_named || second.as_ref() == Some(&row.name);
         match (row.difference, &row.note) {
             _ if !is_named => {}
-            (Some(found), _) => parts.push(format!("{} {}", row.noun, relation(found, margin))),
+            (Some(found), _) => {
+                let on = if row.is_partial {
+                    " on the first fold"
+                } else {
+                    ""
+                };
+                parts.push(format!("{} {}{on}", row.noun, relation(found, margin)));
+            }
             (None, Some(note)) if row.unlearned => parts.push(format!("{} {note}", row.noun)),
             (None, _) => {}
         }
@@ -92,7 +99,9 @@ fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
 /// A note with the number of test examples, in addition to `n`, that would decide between the choice and a row; none
 /// where that is decided or close to zero.
 pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
-    let found = row.difference.filter(|_| row.name != MAJORITY)?;
+    let found = row
+        .difference
+        .filter(|_| row.name != MAJORITY && !row.is_partial)?;
     let more = examples_to_decide(found, n)?;
     Some(format!(
         "About {more} more test examples would decide between the choice and {}, if they differ by {:.3}.",

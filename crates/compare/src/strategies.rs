@@ -56,20 +56,10 @@ pub fn usual_entrants(encoder: &Architecture, train: &Dataset) -> Vec<(Strategy,
 /// Returns whether these are pairs with a score each, or with a label such that small samples have every one.
 fn suits_regression_on_pairs(train: &Dataset) -> bool {
     let n = train.examples.len();
-    let of_label = |label: usize| {
-        let targets = train.examples.iter().map(|example| &example.target);
-        targets
-            .filter(|target| target.class() == Some(label))
-            .count()
-    };
-    let has_pairs = train
-        .examples
-        .iter()
-        .any(|example| example.input.second().is_some());
-    has_pairs
+    train.is_of_pairs()
         && match train.task {
             Task::Regression => true,
-            Task::Classification => (0..train.labels.len()).all(|label| 10 * of_label(label) >= n),
+            Task::Classification => train.counts().iter().all(|of_label| 10 * of_label >= n),
             Task::MultiLabel | Task::Ordinal | Task::Tagging => false,
         }
 }

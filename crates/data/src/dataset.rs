@@ -163,6 +163,12 @@ impl Card {
 }
 
 impl Dataset {
+    /// Returns whether examples are pairs of texts.
+    pub fn is_of_pairs(&self) -> bool {
+        let mut inputs = self.examples.iter().map(|example| &example.input);
+        inputs.any(|input| input.second().is_some())
+    }
+
     /// The number of examples of each label. An example of several labels counts for each, and one without for none.
     pub fn counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.labels.len()];

@@ -64,7 +64,18 @@ pub enum Floor {
         /// Layer, the embeddings being layer 0; the top one where it is left out.
         #[serde(default)]
         layer: Option<usize>,
+        /// For scores, a line through those of some examples, which brings cosines to their scale.
+        #[serde(default = "off", skip_serializing_if = "is_off")]
+        scaled: Switch,
     },
+}
+
+fn off() -> Switch {
+    Switch::Off
+}
+
+fn is_off(switch: &Switch) -> bool {
+    !switch.is_on()
 }
 
 impl Floor {
@@ -99,7 +110,7 @@ impl Floor {
                 let pooling = super::kebab(pooling);
                 format!("vectors, {pooling}{}{standardised}", of_layer(layer))
             }
-            Self::Cosine { pooling, layer } => {
+            Self::Cosine { pooling, layer, .. } => {
                 format!("cosine, {}{}", super::kebab(pooling), of_layer(layer))
             }
         }

@@ -6,13 +6,31 @@ use super::vectors::{Texts, Vectors};
 use super::{Choice, FloorSplit, Predicted, Predictor};
 use crate::work::gold::GoldTargets;
 
-/// Fits the floor: for scores, the cosine itself is the prediction; for two labels, the examples of `decide` give the
-/// threshold with the best accuracy and the label above it.
-pub(super) fn fit<'a>(decide: &FloorSplit, texts: Texts<'a>) -> Result<Predictor<'a>> {
+/// What a cosine says.
+enum Reading {
+    /// It is a similarity.
+    Similarity,
+    /// The score on this line.
+    Score(Line),
+    /// The label on its side of this boundary.
+    Class(Threshold),
+}
+
+/// Fits the floor: for scores, the cosine itself is the prediction, or if it is `scaled` the score on the line through the
+/// examples of `decide`; for two labels, these give the threshold with the best accuracy and the label above it.
+pub(super) fn fit<'a>(
+    decide: &FloorSplit,
+    texts: Texts<'a>,
+    scaled: bool,
+) -> Result<Predictor<'a>> {
     let labels = &decide.dataset().labels;
     let encoder = texts.n_parameters();
-    let (threshold, chosen) = match &decide.answers {
-        GoldTargets::Scores(_) => (None, None),
+    let (reading, trained, chosen) = match &decide.answers {
+        GoldTargets::Scores(scores) if scaled => {
+            let line = Line::fit(&cosines(&texts.vectors(decide)?)?, scores);
+            (Reading::Score(line), 2, None)
+        }
+        GoldTargets::Scores(_) => (Reading::Similarity, 0, None),
         GoldTargets::Classes(classes) => {
             ensure!(
                 labels.len() == 2,
@@ -27,17 +45,19 @@ pub(super) fn fit<'a>(decide: &FloorSplit, texts: Texts<'a>) -> Result<Predictor
                 name: "threshold",
                 value: threshold.at,
             };
-            (Some(threshold), Some(chosen))
+            (Reading::Class(threshold), 1, Some(chosen))
         }
         GoldTargets::Labels(_) => anyhow::bail!("found several labels, expected one or a score"),
         GoldTargets::Tags(_) => anyhow::bail!("found tags, expected pairs of texts"),
     };
-    let trained = usize::from(threshold.is_some());
     let predict = move |part: &FloorSplit| {
         let cosines = cosines(&texts.vectors(part)?)?;
-        Ok(match &threshold {
-            None => Predicted::Similarities(cosines),
-            Some(threshold) => Predicted::Classes {
+        Ok(match &reading {
+            Reading::Similarity => Predicted::Similarities(cosines),
+            Reading::Score(line) => {
+                Predicted::Scores(cosines.iter().map(|&c| line.at(c)).collect())
+            }
+            Reading::Class(threshold) => Predicted::Classes {
                 classes: cosines.iter().map(|&c| threshold.class(c)).collect(),
                 probabilities: Vec::new(),
             },
@@ -70,6 +90,36 @@ fn cosines(vectors: &Vectors) -> Result<Vec<f64>> {
         }
     };
     Ok(pairs.map(cosine).collect())
+}
+
+/// A line through points.
+#[derive(Debug, PartialEq)]
+struct Line {
+    slope: f64,
+    intercept: f64,
+}
+
+impl Line {
+    /// The line with the least squares of differences in `y`; a level one where all `x` are equal.
+    fn fit(x: &[f64], y: &[f64]) -> Self {
+        let (mean_x, mean_y) = (totune_stats::mean(x), totune_stats::mean(y));
+        let products = x.iter().zip(y);
+        let products: f64 = products.map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+        let squares: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
+        let slope = if squares > 0.0 {
+            products / squares
+        } else {
+            0.0
+        };
+        Self {
+            slope,
+            intercept: mean_y - slope * mean_x,
+        }
+    }
+
+    fn at(&self, x: f64) -> f64 {
+        self.intercept + self.slope * x
+    }
 }
 
 /// A boundary between two labels.
@@ -140,6 +190,19 @@ mod tests {
         }
         let threshold = Threshold { at: 0.4, above: 1 };
         assert_eq!([0.3, 0.4, 0.5].map(|v| threshold.class(v)), [0, 0, 1]);
+    }
+
+    #[test]
+    fn the_line_is_that_of_numpy() {
+        // numpy.polyfit([0.1, 0.4, 0.5, 0.9], [1.0, 2.0, 4.5, 4.0], 1)
+        let line = Line::fit(&[0.1, 0.4, 0.5, 0.9], &[1.0, 2.0, 4.5, 4.0]);
+        assert!((line.slope - 3.9312977099236637).abs() < 1e-12, "{line:?}");
+        assert!(
+            (line.at(0.5) - 2.9732824427480926).abs() < 1e-12,
+            "{line:?}"
+        );
+        let level = Line::fit(&[0.5, 0.5], &[1.0, 2.0]);
+        assert_eq!((level.slope, level.at(0.7)), (0.0, 1.5));
     }
 
     #[test]

@@ -137,7 +137,9 @@ pub(super) fn perform(
         Floor::Majority {} => majority::fit(&train),
         Floor::WordCounts { regression } => words::fit(&train, regression)?,
         Floor::Vectors { .. } => vectors::fit(&train, encoder()?, &work.floor)?,
-        Floor::Cosine { .. } => cosine::fit(dev.as_ref().unwrap_or(&train), encoder()?)?,
+        Floor::Cosine { scaled, .. } => {
+            cosine::fit(dev.as_ref().unwrap_or(&train), encoder()?, scaled.is_on())?
+        }
     };
     run.train_seconds = fitting.seconds();
     run.cpu_seconds = fitting.cpu_seconds();

@@ -44,7 +44,7 @@ impl<'a> Texts<'a> {
                 pairs,
                 ..
             } => (pooling, *layer, *pairs),
-            Floor::Cosine { pooling, layer } => (pooling, *layer, Pairs::Separate),
+            Floor::Cosine { pooling, layer, .. } => (pooling, *layer, Pairs::Separate),
             Floor::Majority {} | Floor::WordCounts { .. } => bail!("no floor of vectors"),
         };
         let given = "validated to be given";

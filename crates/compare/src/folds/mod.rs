@@ -1,0 +1,212 @@
+//! Small data: cross-validation of a fixed grid of settings.
+//!
+//! With 100 examples to choose on, a setting that is two points better loses every third comparison. So of all settings,
+//! which are first trained on one fold, only those that are clearly behind are dropped, the others are scored on all
+//! folds, and the score of the choice is corrected (Tsamardinos et al. 2018, Bootstrap Bias Corrected Cross-Validation).
+
+mod candidate;
+mod selection;
+mod stages;
+
+use anyhow::Result;
+use totune_data::{Dataset, Target};
+
+use crate::comparison::Comparison;
+use crate::dataset::DatasetSplits;
+use crate::floors::{self, FloorResult};
+use crate::folds::candidate::FoldCandidate;
+use crate::model::Model;
+use crate::predictions::Predictions;
+use crate::progress::Stage;
+use crate::race::Race;
+use crate::runner::Runner;
+use crate::scorer::Scorer;
+use crate::sentence::sentence;
+use crate::trial::{Size, Trial};
+
+/// Share of the budget at which training has to be over, and the same if a model is kept, which is trained after that.
+const LAST: f64 = 0.94;
+const LAST_BEFORE_MODEL: f64 = 0.86;
+
+/// The source of the score of a model that was trained on all examples.
+const CROSS_VALIDATION: &str = "cross-validation";
+
+/// The folds of a dataset: the name of each in the runner, whose splits are `train` and `test`.
+pub(crate) struct Folds<'a> {
+    all: &'a Dataset,
+    names: Vec<String>,
+    /// The test indices of each fold.
+    indices: &'a [Vec<usize>],
+    /// Share of the budget at which their training has to be over.
+    last: f64,
+}
+
+impl<'a> Folds<'a> {
+    /// Adds the folds of `all` to a runner.
+    pub fn new(
+        data: &DatasetSplits,
+        (all, indices): (&'a Dataset, &'a [Vec<usize>]),
+        runner: &mut Runner,
+    ) -> Self {
+        let mut names = Vec::new();
+        for (fold, test) in indices.iter().enumerate() {
+            let name = format!("{}-fold-{}", data.name, fold + 1);
+            let train = (0..all.examples.len()).filter(|at| test.binary_search(at).is_err());
+            runner.insert("train", all.part(&train.collect::<Vec<_>>(), &name));
+            runner.insert("test", all.part(test, &name));
+            names.push(name);
+        }
+        Self {
+            all,
+            names,
+            indices,
+            last: if runner.keeps_models {
+                LAST_BEFORE_MODEL
+            } else {
+                LAST
+            },
+        }
+    }
+
+    /// The predictions of all examples from those of each fold.
+    fn joined(&self, of_folds: &[Predictions]) -> Predictions {
+        let n = self.all.examples.len();
+        let mut predicted = vec![Target::Unknown; n];
+        let mut probabilities = vec![0.0; n];
+        let mut of_labels = vec![Vec::new(); n];
+        let known = of_folds
+            .iter()
+            .all(|fold| fold.probabilities.len() == fold.len());
+        let each_known = of_folds
+            .iter()
+            .all(|fold| fold.of_labels.len() == fold.len());
+        for (indices, fold) in self.indices.iter().zip(of_folds) {
+            for (at, (index, target)) in indices.iter().zip(&fold.predicted).enumerate() {
+                predicted[*index] = target.clone();
+                probabilities[*index] = fold.probabilities.get(at).copied().unwrap_or_default();
+                of_labels[*index] = fold.of_labels.get(at).cloned().unwrap_or_default();
+            }
+        }
+        let gold = self.all.examples.iter();
+        Predictions {
+            gold: gold.map(|example| example.target.clone()).collect(),
+            predicted,
+            probabilities: if known { probabilities } else { Vec::new() },
+            of_labels: if each_known { of_labels } else { Vec::new() },
+        }
+    }
+
+    /// The floors, each fitted on every fold.
+    pub fn floors(&self, runner: &Runner) -> Result<Vec<FloorResult>> {
+        let mut of_folds = Vec::new();
+        for name in &self.names {
+            of_folds.push(floors::all(runner, name, None)?.into_iter());
+        }
+        let mut found = Vec::new();
+        loop {
+            let next = of_folds.iter_mut().map(Iterator::next);
+            let Some(results) = next.collect::<Option<Vec<FloorResult>>>() else {
+                return Ok(found);
+            };
+            let seconds: Vec<f64> = results.iter().map(|result| result.seconds).collect();
+            let on_test = results.iter().map(|result| result.on_test.clone());
+            let on_all = on_test.collect::<Option<Vec<_>>>();
+            let on_all = on_all.map(|predictions| self.joined(&predictions));
+            let mut results = results.into_iter();
+            found.extend(results.next().map(|of_first| FloorResult {
+                seconds: totune_stats::mean(&seconds),
+                on_dev: on_all.clone(),
+                on_test: on_all,
+                ..of_first
+            }));
+        }
+    }
+
+    /// The model of [`Comparison::kept`], trained on all examples with the chosen settings; none if it was stopped from
+    /// outside. Its score is that of cross-validation.
+    pub fn model(
+        &self,
+        race: &Race,
+        comparison: &Comparison,
+        candidates: &[FoldCandidate],
+    ) -> Result<Option<Model>> {
+        let kept = comparison.kept();
+        let mut named = candidates.iter();
+        let one = named
+            .find(|one| Some(race.runner.name(one.entrant)) == kept.map(|row| row.name.clone()));
+        let Some((entrant, best)) = one.and_then(|one| Some((one.entrant, one.whole()?))) else {
+            return Ok(None);
+        };
+        let size = Size {
+            examples: self.all.examples.len(),
+            ..best.size
+        };
+        let name = race.runner.name(entrant);
+        let stage = Stage::training(&name, (best.lr, 1), size, race.clock);
+        race.progress.stage(&stage);
+        let trial = Trial {
+            entrant,
+            lr: best.lr,
+            seed: 1,
+            size,
+            data: race.data,
+            training: None,
+            predicts_test: false,
+            keeps_model: true,
+            // Better late than untrained.
+            until: race.clock.end_of(10.0),
+        };
+        let on_step = |step: &_| race.progress.step(&stage, step);
+        let result = race.runner.run(trial, &on_step)?;
+        let mut model = result.and_then(|result| result.model);
+        if let (Some(model), Some(score)) = (&mut model, kept.and_then(|row| row.test)) {
+            let metric = (CROSS_VALIDATION, comparison.metric.as_str());
+            model.scored(metric, score.value, self.all.examples.len());
+            model.sizes[2] = 0;
+        }
+        Ok(model.map(|model| *model))
+    }
+}
+
+/// Replaces the score of the choice by one that is corrected for the choice on the same examples. Where settings were
+/// dropped after the first fold, it is that on the other folds: what was best on the first one is too good there by
+/// chance.
+pub(crate) fn correct(
+    comparison: &mut Comparison,
+    scorer: &Scorer,
+    (floors, candidates): (&[FloorResult], &[FoldCandidate]),
+    first_fold: &[usize],
+) -> Result<()> {
+    let of_floors = floors.iter().filter_map(|floor| floor.on_test.as_ref());
+    let trials = candidates.iter().flat_map(|one| &one.trials);
+    let (whole, dropped): (Vec<_>, Vec<_>) = trials.partition(|trials| !trials.of_all.is_empty());
+    let of_settings = whole.iter().map(|trials| &trials.of_all[0]);
+    let models: Vec<&Predictions> = of_floors.chain(of_settings).collect();
+    let mut rows = comparison.rows.iter();
+    let Some(at) = rows.position(|row| Some(&row.name) == comparison.chosen.as_ref()) else {
+        return Ok(());
+    };
+    let raw = comparison.rows[at].test;
+    let others: Vec<usize> = (0..models[0].len())
+        .filter(|at| dropped.is_empty() || first_fold.binary_search(at).is_err())
+        .collect();
+    let on_others: Vec<Predictions> = models.iter().map(|model| model.part(&others)).collect();
+    let corrected = scorer.of_chosen(&on_others.iter().collect::<Vec<_>>())?;
+    comparison.rows[at].test = Some(corrected);
+    comparison.sentence = sentence(&comparison.rows, at, &comparison.metric, comparison.margin)?;
+    if let Some(raw) = raw {
+        let examples = match dropped.len() {
+            0 => "the same examples".to_string(),
+            n => format!(
+                "the same examples, those outside of the first fold, after which {n} settings were dropped"
+            ),
+        };
+        comparison.notes.push(format!(
+            "The score of the choice is corrected for the choice among {} settings on {examples}; without the \
+             correction it is {:.3}.",
+            models.len(),
+            raw.value
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The trainings of cross-validation: all settings on the first fold, then the better ones on the others, and the best
+//! ones again with other seeds.
+
+use anyhow::Result;
+
+use super::Folds;
+use super::candidate::{FoldCandidate, FoldTrials};
+use super::selection::{first_folds, going_on, n_going_on};
+use crate::candidate::Candidate;
+use crate::cost::{Cost, Evaluated};
+use crate::floors::FloorResult;
+use crate::progress::Stage;
+use crate::race::{Race, SLACK};
+use crate::trial::{Size, Trial};
+
+/// Fewest epochs after which a strategy's score is informative.
+const LEAST_EPOCHS: usize = 3;
+/// Factor on the epochs with which a setting that goes on begins anew, where so many of the others were dropped that
+/// there is time for them.
+const WORTHWHILE: f64 = 1.5;
+
+impl Folds<'_> {
+    /// Runs the learning rates of all strategies on the first fold, as many as fit, and the better ones on all of them;
+    /// then the best ones again with other seeds.
+    pub fn run(
+        &self,
+        race: &Race,
+        mut candidates: Vec<Candidate>,
+        floors: &[FloorResult],
+    ) -> Result<Vec<FoldCandidate>> {
+        let mut found: Vec<FoldCandidate> = candidates
+            .iter()
+            .map(|candidate| FoldCandidate::new(candidate.entrant))
+            .collect();
+        for (at, lr, size) in self.first_stage(race, &candidates) {
+            let mut trials = FoldTrials::new((lr, 1), size);
+            if !self.train(race, &mut candidates[at], &mut trials, 1)? {
+                break;
+            }
+            found[at].trials.push(trials);
+        }
+        let of_floors = floors.iter().filter_map(|floor| floor.on_test.as_ref());
+        let of_floors = of_floors.map(|all| all.part(&self.indices[0]));
+        let going_on = going_on(
+            &race.runner.scorer,
+            &first_folds(&found),
+            &of_floors.collect::<Vec<_>>(),
+        );
+        for (done, &(at, place)) in going_on.iter().enumerate() {
+            let n = going_on.len() - done;
+            let seconds = race.clock.left_of(self.last) / (n * self.names.len()) as f64;
+            let trials = &mut found[at].trials[place];
+            let longer = self.fitting(&candidates[at], seconds);
+            let longer =
+                longer.filter(|size| size.epochs as f64 >= WORTHWHILE * trials.size.epochs as f64);
+            // The shorter ones are kept until the longer ones are complete.
+            let mut anew = longer.map(|size| FoldTrials::new((trials.lr, trials.seed), size));
+            let running = anew.as_mut().unwrap_or(trials);
+            let ended = self.train(race, &mut candidates[at], running, self.names.len())?;
+            if let Some(anew) = anew.filter(|anew| !anew.of_all.is_empty()) {
+                found[at].trials[place] = anew;
+            }
+            if !ended {
+                break;
+            }
+        }
+        for one in &mut found {
+            one.choose_rate(&race.runner.scorer);
+        }
+        self.repeat(race, &mut candidates, &mut found)?;
+        Ok(found)
+    }
+
+    /// The places of the candidates with their learning rates and sizes, such that all are trained on the first fold, and
+    /// as many as go on, on the others. First usual rates of all strategies, then second ones: the end of this list is
+    /// dropped first.
+    fn first_stage(&self, race: &Race, candidates: &[Candidate]) -> Vec<(usize, f64, Size)> {
+        let rates = [0, 1].into_iter().flat_map(|place| {
+            let of_place = candidates.iter().map(move |one| one.rates[place]);
+            of_place.enumerate()
+        });
+        let mut settings: Vec<(usize, f64)> = rates.collect();
+        loop {
+            let n = settings.len();
+            let trainings = n + n_going_on(n) * (self.names.len() - 1);
+            let seconds = race.clock.left_of(self.last) / trainings.max(1) as f64;
+            let sized = settings.iter().map(|&(at, lr)| {
+                let size = self.fitting(&candidates[at], seconds)?;
+                Some((at, lr, size))
+            });
+            if let Some(sized) = sized.collect() {
+                return sized;
+            }
+            settings.pop();
+        }
+    }
+
+    /// The two best strategies again with other seeds, as often as there is time.
+    fn repeat(
+        &self,
+        race: &Race,
+        candidates: &mut [Candidate],
+        found: &mut [FoldCandidate],
+    ) -> Result<()> {
+        let scorer = &race.runner.scorer;
+        let scores = found.iter().enumerate();
+        let mut order: Vec<(usize, f64)> = scores
+            .filter_map(|(at, one)| Some((at, one.score(scorer)?)))
+            .collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1));
+        for seed in 2..=race.most_seeds as u64 {
+            for &(at, _) in order.iter().take(2) {
+                let one = &mut found[at];
+                let best = &mut one.trials[one.best];
+                let seconds: f64 = best.seconds.iter().sum::<f64>() * SLACK * SLACK;
+                if seconds > race.clock.left_of(self.last) {
+                    return Ok(());
+                }
+                let mut again = FoldTrials::new((best.lr, seed), best.size);
+                if !self.train(race, &mut candidates[at], &mut again, self.names.len())? {
+                    return Ok(());
+                }
+                best.of_all.extend(again.of_all);
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains on the next folds, up to `end` of them or until one diverges; false if there was no time for one of them.
+    fn train(
+        &self,
+        race: &Race,
+        candidate: &mut Candidate,
+        trials: &mut FoldTrials,
+        end: usize,
+    ) -> Result<bool> {
+        let (who, n) = (race.runner.name(candidate.entrant), self.names.len());
+        for fold in trials.of_folds.len()..end {
+            let settings = format!("learning rate {:e}, seed {}", trials.lr, trials.seed);
+            let what = format!("{who}, {settings}, fold {} of {n}", fold + 1);
+            let stage = Stage::of(&what, race.clock);
+            race.progress.stage(&stage);
+            let trial = Trial {
+                entrant: candidate.entrant,
+                lr: trials.lr,
+                seed: trials.seed,
+                size: Size {
+                    examples: usize::MAX,
+                    ..trials.size
+                },
+                data: &self.names[fold],
+                training: None,
+                predicts_test: true,
+                keeps_model: false,
+                until: race.clock.end_of(self.last),
+            };
+            let on_step = |step: &_| race.progress.step(&stage, step);
+            let Some(result) = race.runner.run(trial, &on_step)? else {
+                return Ok(false);
+            };
+            // Longer trials measure the cost of a step better than the sample did.
+            candidate.cost = Cost {
+                predict: candidate.cost.predict,
+                ..Cost::of(&result)
+            };
+            trials.add(result);
+            if trials.diverged {
+                return Ok(true);
+            }
+        }
+        if trials.of_folds.len() == n {
+            trials.of_all.push(self.joined(&trials.of_folds));
+        }
+        Ok(true)
+    }
+
+    fn fitting(&self, candidate: &Candidate, seconds: f64) -> Option<Size> {
+        let n = self.all.examples.len();
+        let n_test = n / self.names.len();
+        let n_train = n - n_test;
+        let epochs = LEAST_EPOCHS.max(*candidate.epochs.start())..=*candidate.epochs.end();
+        let evaluated = Evaluated {
+            dev: 0,
+            test: n_test,
+        };
+        let limits = (&epochs, n_train, n_train);
+        candidate.cost.fitting(seconds / SLACK, limits, evaluated)
+    }
+}
