@@ -39,10 +39,14 @@ pub fn storage_advice(error: &anyhow::Error) -> Option<&'static str> {
         ErrorKind::ReadOnlyFilesystem => Some(
             "make the file system writable, or choose another folder, and run the same command again; what is done stays",
         ),
-        // EIO, which has no kind of its own.
-        _ if cfg!(unix) && error.raw_os_error() == Some(5) => Some(
-            "check the disk or the connection to it, and run the same command again; what is done stays",
-        ),
+        // EIO, which has no kind of its own. A library that adds a path to an error keeps its number only in the text.
+        _ if cfg!(unix)
+            && (error.raw_os_error() == Some(5) || error.to_string().contains("(os error 5)")) =>
+        {
+            Some(
+                "check the disk or the connection to it, and run the same command again; what is done stays",
+            )
+        }
         ErrorKind::StaleNetworkFileHandle => {
             Some("run the same command again when the file server answers; what is done stays")
         }
@@ -67,6 +71,9 @@ mod tests {
         assert!(advice(30).unwrap().contains("writable"));
         assert!(advice(5).unwrap().contains("check the disk"));
         assert_eq!(advice(2), None);
+        let of_path = format!("{} at path \"a\"", io::Error::from_raw_os_error(5));
+        let wrapped = anyhow::Error::new(io::Error::other(of_path));
+        assert!(storage_advice(&wrapped).unwrap().contains("check the disk"));
         assert_eq!(storage_advice(&anyhow!("c: found 0")), None);
     }
 }
