@@ -115,6 +115,9 @@ fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
 pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<Vec<FloorResult>> {
     let mut results = Vec::new();
     for floor in floors(runner, data) {
+        if runner.is_stopped() {
+            break;
+        }
         match fit(runner, (data, limit), floor)? {
             Some(result) => results.push(result),
             None => break, // stopped from outside

@@ -106,7 +106,7 @@ impl Predictions {
         })
     }
 
-    /// Those of the examples at these indices.
+    /// The predictions for the examples at these indices.
     pub(crate) fn part(&self, indices: &[usize]) -> Self {
         fn some<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
             if all.is_empty() {

@@ -179,6 +179,9 @@ impl<'a> Runner<'a> {
 
     /// Trains and evaluates; `None` if there was no time to end it, or it was stopped from outside.
     pub fn run(&self, trial: Trial, step: &dyn Fn(&StepEvent)) -> Result<Option<TrialResult>> {
+        if self.is_stopped() {
+            return Ok(None); // before the activations of frozen layers are computed
+        }
         let began = Instant::now();
         let spec = self.spec(&trial)?;
         let mut prepared = self.inputs.prepare(&spec)?;

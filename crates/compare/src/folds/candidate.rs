@@ -110,9 +110,10 @@ impl FoldCandidate {
             return ScoredRow::without_scores(row(Some("diverged at every learning rate")));
         }
         let is_whole = self.whole().is_some();
-        let predictions: Vec<&Predictions> = match is_whole {
-            true => best.of_all.iter().collect(),
-            false => best.of_folds.first().into_iter().collect(),
+        let predictions: Vec<&Predictions> = if is_whole {
+            best.of_all.iter().collect()
+        } else {
+            best.of_folds.first().into_iter().collect()
         };
         let note = (!is_whole).then_some("dropped after the first fold");
         ScoredRow {

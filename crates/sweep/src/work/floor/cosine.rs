@@ -6,9 +6,9 @@ use super::vectors::{Texts, Vectors};
 use super::{Choice, FloorSplit, Predicted, Predictor};
 use crate::work::gold::GoldTargets;
 
-/// What a cosine says.
-enum Reading {
-    /// It is a similarity.
+/// The prediction that follows from a cosine.
+enum Prediction {
+    /// The cosine itself.
     Similarity,
     /// The score on this line.
     Score(Line),
@@ -25,12 +25,12 @@ pub(super) fn fit<'a>(
 ) -> Result<Predictor<'a>> {
     let labels = &decide.dataset().labels;
     let encoder = texts.n_parameters();
-    let (reading, trained, chosen) = match &decide.answers {
+    let (prediction, trained, chosen) = match &decide.answers {
         GoldTargets::Scores(scores) if scaled => {
             let line = Line::fit(&cosines(&texts.vectors(decide)?)?, scores);
-            (Reading::Score(line), 2, None)
+            (Prediction::Score(line), 2, None)
         }
-        GoldTargets::Scores(_) => (Reading::Similarity, 0, None),
+        GoldTargets::Scores(_) => (Prediction::Similarity, 0, None),
         GoldTargets::Classes(classes) => {
             ensure!(
                 labels.len() == 2,
@@ -45,19 +45,19 @@ pub(super) fn fit<'a>(
                 name: "threshold",
                 value: threshold.at,
             };
-            (Reading::Class(threshold), 1, Some(chosen))
+            (Prediction::Class(threshold), 1, Some(chosen))
         }
         GoldTargets::Labels(_) => anyhow::bail!("found several labels, expected one or a score"),
         GoldTargets::Tags(_) => anyhow::bail!("found tags, expected pairs of texts"),
     };
     let predict = move |part: &FloorSplit| {
         let cosines = cosines(&texts.vectors(part)?)?;
-        Ok(match &reading {
-            Reading::Similarity => Predicted::Similarities(cosines),
-            Reading::Score(line) => {
+        Ok(match &prediction {
+            Prediction::Similarity => Predicted::Similarities(cosines),
+            Prediction::Score(line) => {
                 Predicted::Scores(cosines.iter().map(|&c| line.at(c)).collect())
             }
-            Reading::Class(threshold) => Predicted::Classes {
+            Prediction::Class(threshold) => Predicted::Classes {
                 classes: cosines.iter().map(|&c| threshold.class(c)).collect(),
                 probabilities: Vec::new(),
             },
