@@ -53,59 +53,59 @@ fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
         Task::Regression => ("predict the mean", "the mean"),
         Task::Tagging => ("predict the most frequent tag", "the most frequent tag"),
     };
-    let words = Floor::WordCounts {
-        regression: regression(),
-    };
-    let of_words = [
-        "words",
-        "fit a regression on word counts",
-        "a regression on word counts",
-    ];
-    let mut floors = vec![
-        (
-            [MAJORITY, title, noun].map(str::to_string),
-            None,
-            Floor::Majority {},
-        ),
-        (of_words.map(str::to_string), None, words),
-    ];
-    let of_vectors = [
-        "vectors",
-        "fit a regression on frozen vectors",
-        "a regression on frozen vectors",
-    ];
-    let vectors = Floor::Vectors {
-        pooling: ProbeInput::Mean,
-        layer: None,
-        pairs: Pairs::Separate,
-        standardise: Switch::On,
-        regression: regression(),
-    };
-    let of_cosine = [
-        "cosine",
-        "take the cosine of both frozen vectors",
-        "the cosine of both frozen vectors",
-    ];
-    let cosine = Floor::Cosine {
-        pooling: ProbeInput::Mean,
-        layer: None,
-        scaled: Switch::On,
-    };
     let train = runner.split(data, "train");
     let has_similarities =
         task == Task::Regression && train.is_some_and(|train| train.is_of_pairs());
+    let mut floors = Vec::new();
+    let mut add = |names: [&str; 3], encoder: Option<usize>, floor: Floor| {
+        let on = encoder.map_or(String::new(), |encoder| runner.on_encoder(encoder));
+        floors.push((names.map(|name| format!("{name}{on}")), encoder, floor));
+    };
+    add([MAJORITY, title, noun], None, Floor::Majority {});
+    add(
+        [
+            "words",
+            "fit a regression on word counts",
+            "a regression on word counts",
+        ],
+        None,
+        Floor::WordCounts {
+            regression: regression(),
+        },
+    );
     for encoder in 0..runner.encoders.len() {
-        let on = runner.on_encoder(encoder);
-        let mut add = |names: [&str; 3], floor: &Floor| {
-            let names = names.map(|name| format!("{name}{on}"));
-            floors.push((names, Some(encoder), floor.clone()));
-        };
         if has_similarities {
             // An encoder of sentences was trained for it.
-            add(of_cosine, &cosine);
+            add(
+                [
+                    "cosine",
+                    "take the cosine of both frozen vectors",
+                    "the cosine of both frozen vectors",
+                ],
+                Some(encoder),
+                Floor::Cosine {
+                    pooling: ProbeInput::Mean,
+                    layer: None,
+                    scaled: Switch::On,
+                },
+            );
         }
         if task != Task::Tagging {
-            add(of_vectors, &vectors);
+            add(
+                [
+                    "vectors",
+                    "fit a regression on frozen vectors",
+                    "a regression on frozen vectors",
+                ],
+                Some(encoder),
+                Floor::Vectors {
+                    pooling: ProbeInput::Mean,
+                    layer: None,
+                    pairs: Pairs::Separate,
+                    standardise: Switch::On,
+                    regression: regression(),
+                },
+            );
         }
     }
     floors

@@ -247,22 +247,11 @@ fn value(target: &Target) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::dataset;
+    use crate::test_support::{self, dataset};
 
     /// Predictions of which every `wrong`-th is wrong.
     fn predictions(n: usize, wrong: usize) -> Predictions {
-        let dataset = dataset(n);
-        let gold: Vec<Target> = dataset.examples.into_iter().map(|one| one.target).collect();
-        let flipped = |(at, target): (usize, &Target)| match target {
-            Target::Class(class) if at.is_multiple_of(wrong) => Target::Class(1 - class),
-            other => other.clone(),
-        };
-        Predictions {
-            predicted: gold.iter().enumerate().map(flipped).collect(),
-            gold,
-            probabilities: Vec::new(),
-            of_labels: Vec::new(),
-        }
+        test_support::predictions(n, |at| at.is_multiple_of(wrong))
     }
 
     fn scorer() -> Scorer {

@@ -1,6 +1,8 @@
-//! A dataset for tests.
+//! A dataset for tests, and predictions for it.
 
 use totune_data::{Dataset, Example, Input, Target};
+
+use crate::predictions::Predictions;
 
 /// `n` texts, every third of class 1.
 pub(crate) fn dataset(n: usize) -> Dataset {
@@ -20,5 +22,21 @@ pub(crate) fn dataset(n: usize) -> Dataset {
         examples: (0..n).map(example).collect(),
         metrics: vec!["accuracy".into()],
         tagging: None,
+    }
+}
+
+/// Predictions for `n` texts, of which those at these places are wrong.
+pub(crate) fn predictions(n: usize, is_wrong: impl Fn(usize) -> bool) -> Predictions {
+    let gold = dataset(n).examples.into_iter().map(|one| one.target);
+    let gold: Vec<Target> = gold.collect();
+    let predicted = |(at, target): (usize, &Target)| match target {
+        Target::Class(class) if is_wrong(at) => Target::Class(1 - class),
+        other => other.clone(),
+    };
+    Predictions {
+        predicted: gold.iter().enumerate().map(predicted).collect(),
+        gold,
+        probabilities: Vec::new(),
+        of_labels: Vec::new(),
     }
 }

@@ -60,25 +60,12 @@ pub(super) fn n_going_on(n: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use totune_data::Target;
-
     use super::*;
-    use crate::test_support::dataset;
+    use crate::test_support::{dataset, predictions};
 
     /// Predictions for 100 examples, of which this many are wrong.
     fn wrong(n_wrong: usize) -> Predictions {
-        let dataset = dataset(100);
-        let gold: Vec<Target> = dataset.examples.into_iter().map(|one| one.target).collect();
-        let flipped = |(at, target): (usize, &Target)| match target {
-            Target::Class(class) if at < n_wrong => Target::Class(1 - class),
-            other => other.clone(),
-        };
-        Predictions {
-            predicted: gold.iter().enumerate().map(flipped).collect(),
-            gold,
-            probabilities: Vec::new(),
-            of_labels: Vec::new(),
-        }
+        predictions(100, |at| at < n_wrong)
     }
 
     /// The settings that go on, as places in a list of settings with this many wrong predictions of 100.

@@ -112,9 +112,8 @@ char *totune_time_products(double *operations, double *seconds) {
     at::cpu::init_amx(); // the permission to use tile units, where there are any
     const int64_t rows = 512, width = 256;
     *operations = 2.0 * rows * width * width;
-    // On one thread, so that neither a thread that starts late nor another program on its core decides. (Within a
-    // region of `parallel_for` the products took two threads in some processes: OpenMP may give the region one thread,
-    // and then nothing says that it is a region.)
+    // On one thread, so that neither a thread that starts late nor another program on its core decides. A region of
+    // `parallel_for` does not ensure it: within one, products took two threads in some processes.
     struct OneThread {
       const int before = at::get_num_threads();
       OneThread() { at::set_num_threads(1); }
