@@ -198,7 +198,8 @@ pub(crate) fn correct(
         let examples = match dropped.len() {
             0 => "the same examples".to_string(),
             n => format!(
-                "the same examples, those outside of the first fold, after which {n} settings were dropped"
+                "the same examples, those outside of the first fold ({n} settings were dropped after it, and a \
+                 strategy of which none is left has its score on that fold)"
             ),
         };
         comparison.notes.push(format!(
