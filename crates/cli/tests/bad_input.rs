@@ -64,7 +64,7 @@ fn unknown_datasets_and_encoders_of_an_experiment_are_named() {
         (
             "tune",
             TUNE.replace("fixture-bert", "fixture-brt"),
-            "unknown encoder `fixture-brt`; there are",
+            "unknown encoder `fixture-brt`; the nearest of",
         ),
         (
             "tune",

@@ -83,7 +83,7 @@ fn a_check_ends_well_or_with_every_difference() {
     assert_eq!(said.code, Some(2));
     assert!(
         said.err
-            .contains("unknown encoder `fixture-brt`; there are fixture-bert"),
+            .contains("unknown encoder `fixture-brt`; the nearest of "),
         "{}",
         said.err
     );

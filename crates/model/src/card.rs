@@ -333,6 +333,9 @@ fn with_snapshots(folder: PathBuf) -> Vec<PathBuf> {
     folders
 }
 
+/// Names in the message about an unknown one.
+const NEAREST: usize = 5;
+
 /// Cards of a folder, or of several.
 #[derive(Debug)]
 pub struct EncoderCatalogue {
@@ -387,7 +390,7 @@ impl EncoderCatalogue {
     /// The card called `name`.
     ///
     /// # Errors
-    /// When there is none (the message lists the existing ones, the nearest first), or when its file is wrong.
+    /// When there is none (the message has the nearest ones), or when its file is wrong.
     pub fn find(&self, name: &str) -> Result<&EncoderCard> {
         let trained = name.strip_suffix(RANDOM).unwrap_or(name);
         if let Some(error) = self.broken.get(trained) {
@@ -395,8 +398,13 @@ impl EncoderCatalogue {
         }
         self.cards.get(name).with_context(|| {
             let mut names = self.names();
-            names.sort_by_key(|other| strsim::levenshtein(name, other));
-            format!("unknown encoder `{name}`; there are {}", names.join(", "))
+            let distance = |other: &str| strsim::levenshtein(name, other);
+            names.sort_by_key(|other| (!other.contains(name), distance(other)));
+            let (n, near) = (names.len(), names.len().min(NEAREST));
+            format!(
+                "unknown encoder `{name}`; the nearest of {n} are {} (`totune encoders list` shows all)",
+                names[..near].join(", ")
+            )
         })
     }
 

@@ -142,8 +142,8 @@ fn an_unknown_encoder_lists_what_exists() {
     check(
         &found,
         &[
-            "unknown encoder `bert-base-uncase`; there are bert-base-uncased,",
-            "fixture-bert",
+            "unknown encoder `bert-base-uncase`; the nearest of ",
+            " are bert-base-uncased, ",
         ],
     );
 }

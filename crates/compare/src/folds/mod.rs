@@ -6,6 +6,7 @@
 
 mod candidate;
 mod selection;
+mod sizes;
 mod stages;
 
 use anyhow::Result;

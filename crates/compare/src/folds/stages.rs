@@ -5,7 +5,8 @@ use anyhow::Result;
 
 use super::Folds;
 use super::candidate::{FoldCandidate, FoldTrials};
-use super::selection::{first_folds, going_on, n_going_on};
+use super::selection::{first_folds, going_on};
+use super::sizes::sizes;
 use crate::candidate::Candidate;
 use crate::cost::{Cost, Evaluated};
 use crate::floors::FloorResult;
@@ -50,11 +51,12 @@ impl Folds<'_> {
             let n = going_on.len() - done;
             let seconds = race.clock.left_of(self.last) / (n * self.names.len()) as f64;
             let trials = &mut found[at].trials[place];
-            let longer = self.fitting(&candidates[at], seconds);
-            let longer =
-                longer.filter(|size| size.epochs as f64 >= WORTHWHILE * trials.size.epochs as f64);
+            let worthwhile = WORTHWHILE * trials.size.epochs as f64;
+            let longer = self
+                .fitting(&candidates[at], seconds)
+                .filter(|(size, _)| size.epochs as f64 >= worthwhile);
             // The shorter ones are kept until the longer ones are complete.
-            let mut anew = longer.map(|size| FoldTrials::new((trials.lr, trials.seed), size));
+            let mut anew = longer.map(|(size, _)| FoldTrials::new((trials.lr, trials.seed), size));
             let running = anew.as_mut().unwrap_or(trials);
             let ended = self.train(race, &mut candidates[at], running, self.names.len())?;
             if let Some(anew) = anew.filter(|anew| !anew.of_all.is_empty()) {
@@ -71,25 +73,21 @@ impl Folds<'_> {
         Ok(found)
     }
 
-    /// The places of the candidates with their learning rates and sizes, such that all are trained on the first fold, and
-    /// as many as go on, on the others. First usual rates of all strategies, then second ones: the end of this list is
-    /// dropped first.
+    /// The places of the candidates with their learning rates and sizes, such that there is time for all on the first
+    /// fold, and for those that go on, on the others. First usual rates of all strategies, then second ones: the end of
+    /// this list is dropped first.
     fn first_stage(&self, race: &Race, candidates: &[Candidate]) -> Vec<(usize, f64, Size)> {
         let rates = [0, 1].into_iter().flat_map(|place| {
             let of_place = candidates.iter().map(move |one| one.rates[place]);
             of_place.enumerate()
         });
         let mut settings: Vec<(usize, f64)> = rates.collect();
+        let left = race.clock.left_of(self.last);
         loop {
-            let n = settings.len();
-            let trainings = n + n_going_on(n) * (self.names.len() - 1);
-            let seconds = race.clock.left_of(self.last) / trainings.max(1) as f64;
-            let sized = settings.iter().map(|&(at, lr)| {
-                let size = self.fitting(&candidates[at], seconds)?;
-                Some((at, lr, size))
-            });
-            if let Some(sized) = sized.collect() {
-                return sized;
+            let fitting = |at: usize, seconds| self.fitting(&candidates[settings[at].0], seconds);
+            if let Some(sizes) = sizes((settings.len(), self.names.len()), left, fitting) {
+                let sized = settings.into_iter().zip(sizes);
+                return sized.map(|((at, lr), size)| (at, lr, size)).collect();
             }
             settings.pop();
         }
@@ -114,7 +112,7 @@ impl Folds<'_> {
                 let best = &mut one.trials[one.best];
                 let seconds: f64 = best.seconds.iter().sum::<f64>() * SLACK * SLACK;
                 if seconds > race.clock.left_of(self.last) {
-                    return Ok(());
+                    continue;
                 }
                 let mut again = FoldTrials::new((best.lr, seed), best.size);
                 if !self.train(race, &mut candidates[at], &mut again, self.names.len())? {
@@ -174,7 +172,8 @@ impl Folds<'_> {
         Ok(true)
     }
 
-    fn fitting(&self, candidate: &Candidate, seconds: f64) -> Option<Size> {
+    /// The size of a training that fits into these seconds, and the seconds that it will take, both with room to err.
+    fn fitting(&self, candidate: &Candidate, seconds: f64) -> Option<(Size, f64)> {
         let n = self.all.examples.len();
         let n_test = n / self.names.len();
         let n_train = n - n_test;
@@ -184,6 +183,8 @@ impl Folds<'_> {
             test: n_test,
         };
         let limits = (&epochs, n_train, n_train);
-        candidate.cost.fitting(seconds / SLACK, limits, evaluated)
+        let cost = candidate.cost;
+        let size = cost.fitting(seconds / SLACK, limits, evaluated)?;
+        Some((size, cost.seconds(size, evaluated) * SLACK))
     }
 }
