@@ -162,9 +162,13 @@ fn matmuls() -> String {
         F32Products::OneDnn => "oneDNN",
     };
     let speeds = found.speeds.map_or(String::new(), |speeds| {
+        let onednn = speeds.onednn.map_or(
+            "; LibTorch has no products by oneDNN on this processor".to_string(),
+            |onednn| format!(" and {:.0} by oneDNN, bf16 {:.0}", onednn.f32, onednn.bf16),
+        );
         format!(
-            ", by a measurement on one thread: f32 {:.0} GFLOP/s by default and {:.0} by oneDNN, bf16 {:.0}",
-            speeds.default, speeds.onednn, speeds.bf16
+            ", by a measurement on one thread: f32 {:.0} GFLOP/s by default{onednn}",
+            speeds.default
         )
     });
     format!("Here bf16 operands are multiplied {bf16}, f32 operands by {f32}{speeds}")

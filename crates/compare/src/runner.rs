@@ -133,6 +133,21 @@ impl<'a> Runner<'a> {
             .insert((part.name.clone(), split.to_string()), part);
     }
 
+    /// Adds the examples at `indices` of `whole`, which is the split `train` of some data, as a split of data called `name`.
+    pub fn insert_part(
+        &mut self,
+        (name, split): (&str, &str),
+        whole: &Dataset,
+        indices: Vec<usize>,
+    ) {
+        let part = whole.part(&indices, name);
+        let of_whole = (whole.name.as_str(), "train");
+        let key = (name.to_string(), split.to_string());
+        self.inputs
+            .insert_part(split, part.clone(), of_whole, indices);
+        self.splits.insert(key, part);
+    }
+
     /// A split of the data of this name.
     pub fn split(&self, data: &str, split: &str) -> Option<&Dataset> {
         self.splits.get(&(data.to_string(), split.to_string()))

@@ -19,7 +19,7 @@ pub(crate) struct Key<'a> {
     pub tokenizer: &'a str,
     pub dataset: &'a str,
     /// Hash over the indices of the rows whose activations are cached.
-    pub rows: &'a str,
+    pub rows: String,
     /// The name in the hash is that of files that were written earlier.
     #[serde(rename = "reading")]
     pub encoding: &'a InputEncoding,
@@ -27,6 +27,9 @@ pub(crate) struct Key<'a> {
     pub computed: &'static str,
     pub start: EntryLayer,
     pub dtype: StoredDtype,
+    /// Which text of a pair they are of, where each is encoded by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<&'static str>,
 }
 
 /// The folder with cached activations, and how many bytes it may hold.

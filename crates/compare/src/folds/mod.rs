@@ -53,8 +53,8 @@ impl<'a> Folds<'a> {
         for (fold, test) in indices.iter().enumerate() {
             let name = format!("{}-fold-{}", data.name, fold + 1);
             let train = (0..all.examples.len()).filter(|at| test.binary_search(at).is_err());
-            runner.insert("train", all.part(&train.collect::<Vec<_>>(), &name));
-            runner.insert("test", all.part(test, &name));
+            runner.insert_part((&name, "train"), all, train.collect());
+            runner.insert_part((&name, "test"), all, test.clone());
             names.push(name);
         }
         Self {

@@ -45,12 +45,17 @@ pub(super) fn going_on(
         .chain(of_floors)
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let is_worse = |predictions: &Predictions| {
-        let difference = best.map(|(best, _)| scorer.difference(&[best], &[predictions]));
-        difference.is_some_and(|found| found.is_ok_and(|found| found.low > 0.0))
+        best.is_some_and(|(best, _)| is_worse(scorer, predictions, best))
     };
     let kept = scored.iter().take(n_going_on(scored.len())).enumerate();
     let kept = kept.filter(|(rank, (_, predictions, _))| *rank < ANYWAY || !is_worse(predictions));
     kept.map(|(_, (place, ..))| *place).collect()
+}
+
+/// Returns whether `predictions` are significantly worse than `others`.
+pub(super) fn is_worse(scorer: &Scorer, predictions: &Predictions, others: &Predictions) -> bool {
+    let difference = scorer.difference(&[others], &[predictions]);
+    difference.is_ok_and(|found| found.low > 0.0)
 }
 
 /// The number of settings that go on after the first fold, of `n`.

@@ -9,14 +9,14 @@ const BISECTIONS: usize = 20;
 
 /// The sizes of `n` trainings on the first of `n_folds` folds: each as large as fits into the same time, which is the
 /// longest with which all of them end within `left` seconds, and on the other folds those that go on, were they the
-/// longest ones. So the time that short trainings leave is for the others. `None` if some do not fit.
+/// longest ones. So the time that short trainings leave is for the others. `None` for those that do not fit.
 ///
 /// `fitting` gives the size that training `at` has within some seconds, and the seconds that it will take.
 pub(super) fn sizes(
     (n, n_folds): (usize, usize),
     left: f64,
     fitting: impl Fn(usize, f64) -> Option<(Size, f64)>,
-) -> Option<Vec<Size>> {
+) -> Vec<Option<Size>> {
     let seconds = |within: f64| {
         let each = (0..n).filter_map(|at| Some(fitting(at, within)?.1));
         let mut each: Vec<f64> = each.collect();
@@ -51,8 +51,8 @@ mod tests {
             };
             (epochs >= 3).then_some((size, epochs as f64 * of_epoch[at]))
         };
-        let found = sizes((of_epoch.len(), n_folds), left, fitting)?;
-        Some(found.iter().map(|size| size.epochs).collect())
+        let found = sizes((of_epoch.len(), n_folds), left, fitting).into_iter();
+        found.map(|size| Some(size?.epochs)).collect()
     }
 
     #[test]

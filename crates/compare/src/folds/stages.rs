@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::Folds;
 use super::candidate::{FoldCandidate, FoldTrials};
-use super::selection::{first_folds, going_on};
+use super::selection::{Place, first_folds, going_on, is_worse};
 use super::sizes::sizes;
 use crate::candidate::Candidate;
 use crate::cost::{Cost, Evaluated};
@@ -33,20 +33,90 @@ impl Folds<'_> {
             .iter()
             .map(|candidate| FoldCandidate::new(candidate.entrant))
             .collect();
-        for (at, lr, size) in self.first_stage(race, &candidates) {
-            let mut trials = FoldTrials::new((lr, 1), size);
-            if !self.train(race, &mut candidates[at], &mut trials, 1)? {
-                break;
-            }
-            found[at].trials.push(trials);
+        let going_on = self.on_first_fold(race, &mut candidates, floors, &mut found)?;
+        self.on_other_folds(race, &mut candidates, &going_on, &mut found)?;
+        for one in &mut found {
+            one.choose_rate(&race.runner.scorer);
         }
+        self.repeat(race, &mut candidates, floors, &mut found)?;
+        Ok(found)
+    }
+
+    /// Trains settings on the first fold, as many as fit next to those that go on, whose places it returns. The time that
+    /// dropped ones leave is for settings that did not fit before, at last for those that fit on this fold alone.
+    fn on_first_fold(
+        &self,
+        race: &Race,
+        candidates: &mut [Candidate],
+        floors: &[FloorResult],
+        found: &mut [FoldCandidate],
+    ) -> Result<Vec<Place>> {
         let of_floors = floors.iter().filter_map(|floor| floor.on_test.as_ref());
-        let of_floors = of_floors.map(|all| all.part(&self.indices[0]));
-        let going_on = going_on(
-            &race.runner.scorer,
-            &first_folds(&found),
-            &of_floors.collect::<Vec<_>>(),
-        );
+        let of_floors: Vec<_> = of_floors.map(|all| all.part(&self.indices[0])).collect();
+        // First usual learning rates of all strategies, then second ones.
+        let rates = [0, 1].into_iter().flat_map(|place| {
+            let of_place = candidates.iter().map(move |one| one.rates[place]);
+            of_place.enumerate()
+        });
+        let mut untried: Vec<(usize, f64)> = rates.collect();
+        let mut on = Vec::new();
+        loop {
+            let on_others = on.iter().map(|&(at, place): &Place| {
+                let trials: &FoldTrials = &found[at].trials[place];
+                trials.seconds.iter().sum::<f64>() * SLACK * (self.names.len() - 1) as f64
+            });
+            let left = race.clock.left_of(self.last) - on_others.sum::<f64>();
+            let mut next = self.fitting_all(candidates, &mut untried, left, self.names.len());
+            let goes_on = !next.is_empty();
+            if !goes_on {
+                next = self.fitting_all(candidates, &mut untried, left, 1);
+            }
+            if next.is_empty() {
+                return Ok(on);
+            }
+            for (at, lr, size) in next {
+                let mut trials = FoldTrials::new((lr, 1), size);
+                if !self.train(race, &mut candidates[at], &mut trials, 1)? {
+                    return Ok(on);
+                }
+                found[at].trials.push(trials);
+            }
+            if goes_on {
+                on = going_on(&race.runner.scorer, &first_folds(found), &of_floors);
+            }
+        }
+    }
+
+    /// Takes settings out of `untried` such that there is time for all of them on the first of `n_folds` folds, and on the
+    /// others for those that go on; of those that do not fit, the last ones are left out first. Each is the place of a candidate, a
+    /// learning rate and the size of a training.
+    fn fitting_all(
+        &self,
+        candidates: &[Candidate],
+        untried: &mut Vec<(usize, f64)>,
+        left: f64,
+        n_folds: usize,
+    ) -> Vec<(usize, f64, Size)> {
+        let mut settings = std::mem::take(untried);
+        loop {
+            let fitting = |at: usize, seconds| self.fitting(&candidates[settings[at].0], seconds);
+            let sizes = sizes((settings.len(), n_folds), left, fitting);
+            let Some(too_long) = sizes.iter().rposition(Option::is_none) else {
+                let sized = settings.into_iter().zip(sizes.into_iter().flatten());
+                return sized.map(|((at, lr), size)| (at, lr, size)).collect();
+            };
+            untried.insert(0, settings.remove(too_long));
+        }
+    }
+
+    /// Trains settings on the other folds, and anew on all of them where there is time for more epochs.
+    fn on_other_folds(
+        &self,
+        race: &Race,
+        candidates: &mut [Candidate],
+        going_on: &[Place],
+        found: &mut [FoldCandidate],
+    ) -> Result<()> {
         for (done, &(at, place)) in going_on.iter().enumerate() {
             let n = going_on.len() - done;
             let seconds = race.clock.left_of(self.last) / (n * self.names.len()) as f64;
@@ -66,43 +136,26 @@ impl Folds<'_> {
                 break;
             }
         }
-        for one in &mut found {
-            one.choose_rate(&race.runner.scorer);
-        }
-        self.repeat(race, &mut candidates, &mut found)?;
-        Ok(found)
+        Ok(())
     }
 
-    /// The places of the candidates with their learning rates and sizes, such that there is time for all on the first
-    /// fold, and for those that go on, on the others. First usual rates of all strategies, then second ones: the end of
-    /// this list is dropped first.
-    fn first_stage(&self, race: &Race, candidates: &[Candidate]) -> Vec<(usize, f64, Size)> {
-        let rates = [0, 1].into_iter().flat_map(|place| {
-            let of_place = candidates.iter().map(move |one| one.rates[place]);
-            of_place.enumerate()
-        });
-        let mut settings: Vec<(usize, f64)> = rates.collect();
-        let left = race.clock.left_of(self.last);
-        loop {
-            let fitting = |at: usize, seconds| self.fitting(&candidates[settings[at].0], seconds);
-            if let Some(sizes) = sizes((settings.len(), self.names.len()), left, fitting) {
-                let sized = settings.into_iter().zip(sizes);
-                return sized.map(|((at, lr), size)| (at, lr, size)).collect();
-            }
-            settings.pop();
-        }
-    }
-
-    /// The two best strategies again with other seeds, as often as there is time.
+    /// The two best strategies again with other seeds, as often as there is time, but for those that are significantly
+    /// worse than a floor.
     fn repeat(
         &self,
         race: &Race,
         candidates: &mut [Candidate],
+        floors: &[FloorResult],
         found: &mut [FoldCandidate],
     ) -> Result<()> {
         let scorer = &race.runner.scorer;
+        let loses = |trials: &FoldTrials| {
+            let mut of_floors = floors.iter().filter_map(|floor| floor.on_test.as_ref());
+            of_floors.any(|floor| is_worse(scorer, &trials.of_all[0], floor))
+        };
         let scores = found.iter().enumerate();
         let mut order: Vec<(usize, f64)> = scores
+            .filter(|(_, one)| one.whole().is_some_and(|trials| !loses(trials)))
             .filter_map(|(at, one)| Some((at, one.score(scorer)?)))
             .collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -183,7 +236,11 @@ impl Folds<'_> {
             test: n_test,
         };
         let limits = (&epochs, n_train, n_train);
-        let cost = candidate.cost;
+        // Activations are computed once for all folds.
+        let cost = Cost {
+            cache: candidate.cost.cache / self.names.len() as f64,
+            ..candidate.cost
+        };
         let size = cost.fitting(seconds / SLACK, limits, evaluated)?;
         Some((size, cost.seconds(size, evaluated) * SLACK))
     }

@@ -8,13 +8,8 @@
 //! where it is clearly faster: ratios near the threshold are rare, and runs repeat bit for bit as long as the choice
 //! does.
 
-use std::fmt::Debug;
-
-use serde::Serialize;
-
 /// Implementation of products of bfloat16 operands on the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bf16Products {
     /// Operands stay bfloat16, by oneDNN: AVX512-BF16 or tile units (AMX).
     Native,
@@ -23,8 +18,7 @@ pub enum Bf16Products {
 }
 
 /// The library that multiplies f32 matrices on the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum F32Products {
     /// LibTorch's choice, MKL on x86-64.
     Default,
@@ -33,7 +27,7 @@ pub enum F32Products {
 }
 
 /// The fastest implementation of each kind, and the measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Products {
     /// Products of f32 operands.
     pub f32: F32Products,
@@ -44,13 +38,20 @@ pub struct Products {
 }
 
 /// 10⁹ floating-point operations per second on one thread.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speeds {
     /// f32, LibTorch's default.
     pub default: f64,
-    /// f32, oneDNN.
-    pub onednn: f64,
-    /// bfloat16, oneDNN, with the operands rounded from f32 and the result widened to f32.
+    /// oneDNN; absent on processors without AVX-512, where LibTorch refuses it.
+    pub onednn: Option<OneDnnSpeeds>,
+}
+
+/// 10⁹ floating-point operations per second by oneDNN.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OneDnnSpeeds {
+    /// f32.
+    pub f32: f64,
+    /// bfloat16, with the operands rounded from f32 and the result widened to f32.
     pub bf16: f64,
 }
 
@@ -67,39 +68,57 @@ impl Products {
     /// Chooses the implementations by their speeds.
     #[cfg_attr(not(feature = "tch"), allow(dead_code))]
     fn fastest(speeds: Speeds) -> Self {
-        let f32 = if speeds.onednn >= CLEARLY * speeds.default {
-            F32Products::OneDnn
-        } else {
-            F32Products::Default
-        };
-        let bf16 = if speeds.bf16 >= CLEARLY * speeds.default.max(speeds.onednn) {
-            Bf16Products::Native
-        } else {
-            Bf16Products::AsF32
-        };
-        Self {
-            f32,
-            bf16,
+        let mut fastest = Self {
             speeds: Some(speeds),
+            ..Self::DEFAULT
+        };
+        if let Some(onednn) = speeds.onednn {
+            if onednn.f32 >= CLEARLY * speeds.default {
+                fastest.f32 = F32Products::OneDnn;
+            }
+            if onednn.bf16 >= CLEARLY * speeds.default.max(onednn.f32) {
+                fastest.bf16 = Bf16Products::Native;
+            }
         }
+        fastest
+    }
+
+    /// Returns whether LibTorch multiplies by oneDNN on this processor.
+    pub fn has_onednn(&self) -> bool {
+        self.speeds.is_some_and(|speeds| speeds.onednn.is_some())
     }
 
     /// Applies the choices in `TOTUNE_F32_PRODUCTS` (`default`, `onednn`) and `TOTUNE_BF16_PRODUCTS` (`native`,
     /// `as-f32`).
     #[cfg_attr(not(feature = "tch"), allow(dead_code))]
     fn overridden(mut self, variable: impl Fn(&str) -> Option<String>) -> Self {
-        if let Some(value) = variable("TOTUNE_F32_PRODUCTS") {
+        let has_onednn = self.has_onednn();
+        let available = |name: &str, value: &str| {
+            assert!(
+                has_onednn,
+                "{name}: found `{value}`, which needs oneDNN; LibTorch has no products by oneDNN on this processor"
+            );
+        };
+        let name = "TOTUNE_F32_PRODUCTS";
+        if let Some(value) = variable(name) {
             self.f32 = match value.as_str() {
                 "default" => F32Products::Default,
-                "onednn" => F32Products::OneDnn,
-                _ => panic!("TOTUNE_F32_PRODUCTS: found `{value}`, expected default or onednn"),
+                "onednn" => {
+                    available(name, &value);
+                    F32Products::OneDnn
+                }
+                _ => panic!("{name}: found `{value}`, expected default or onednn"),
             };
         }
-        if let Some(value) = variable("TOTUNE_BF16_PRODUCTS") {
+        let name = "TOTUNE_BF16_PRODUCTS";
+        if let Some(value) = variable(name) {
             self.bf16 = match value.as_str() {
-                "native" => Bf16Products::Native,
+                "native" => {
+                    available(name, &value);
+                    Bf16Products::Native
+                }
                 "as-f32" => Bf16Products::AsF32,
-                _ => panic!("TOTUNE_BF16_PRODUCTS: found `{value}`, expected native or as-f32"),
+                _ => panic!("{name}: found `{value}`, expected native or as-f32"),
             };
         }
         self
@@ -116,10 +135,9 @@ pub fn products() -> Products {
         static FOUND: std::sync::OnceLock<Products> = std::sync::OnceLock::new();
         *FOUND.get_or_init(|| {
             let speeds = super::shim::product_speeds();
-            let speeds = speeds.map(|[default, onednn, bf16]| Speeds {
+            let speeds = speeds.map(|[default, f32, bf16]| Speeds {
                 default,
-                onednn,
-                bf16,
+                onednn: (f32 > 0.0 && bf16 > 0.0).then_some(OneDnnSpeeds { f32, bf16 }),
             });
             speeds
                 .map_or(Products::DEFAULT, Products::fastest)
@@ -136,25 +154,33 @@ mod tests {
 
     #[test]
     fn what_is_clearly_faster_is_taken() {
-        let fastest = |default, onednn, bf16| {
+        let fastest = |default, onednn: Option<[f64; 2]>| {
             let found = Products::fastest(Speeds {
                 default,
-                onednn,
-                bf16,
+                onednn: onednn.map(|[f32, bf16]| OneDnnSpeeds { f32, bf16 }),
             });
             (found.f32, found.bf16)
         };
         use Bf16Products::*;
         use F32Products::{Default, OneDnn};
-        assert_eq!(fastest(100.0, 210.0, 430.0), (OneDnn, Native)); // AMD, family 26
-        assert_eq!(fastest(110.0, 105.0, 55.0), (Default, AsF32)); // Sapphire Rapids without AMX
-        assert_eq!(fastest(110.0, 115.0, 900.0), (Default, Native)); // with AMX
-        assert_eq!(fastest(100.0, 210.0, 220.0), (OneDnn, AsF32));
+        assert_eq!(fastest(100.0, Some([210.0, 430.0])), (OneDnn, Native)); // AMD, family 26
+        assert_eq!(fastest(110.0, Some([105.0, 55.0])), (Default, AsF32)); // Sapphire Rapids without AMX
+        assert_eq!(fastest(110.0, Some([115.0, 900.0])), (Default, Native)); // with AMX
+        assert_eq!(fastest(100.0, Some([210.0, 220.0])), (OneDnn, AsF32));
+        assert_eq!(fastest(60.0, None), (Default, AsF32)); // without AVX-512
     }
 
     #[test]
     fn the_environment_overrides_the_measurement() {
-        let found = Products::DEFAULT.overridden(|name| {
+        let onednn = OneDnnSpeeds {
+            f32: 100.0,
+            bf16: 100.0,
+        };
+        let measured = Products::fastest(Speeds {
+            default: 100.0,
+            onednn: Some(onednn),
+        });
+        let found = measured.overridden(|name| {
             let value = match name {
                 "TOTUNE_F32_PRODUCTS" => "onednn",
                 _ => "native",

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "shared.h"
@@ -127,17 +128,24 @@ char *totune_time_products(double *operations, double *seconds) {
       product();
       best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     };
-    std::fill(seconds, seconds + 3, 1e9);
+    const double never = std::numeric_limits<double>::infinity();
+    std::fill(seconds, seconds + 3, never);
+    bool has_onednn = true;
     // The first of each makes its kernel, the rest take turns.
     for (int i = 0; i < 6; i++) {
-      double first = 1e9;
+      double first = never;
       timed(i == 0 ? first : seconds[0], [&] { at::mm_out(y, x, w.t()); });
-      timed(i == 0 ? first : seconds[1], [&] { at::native::mkldnn_matmul(x, w.t(), y, 0.0f, 1.0f); });
-      timed(i == 0 ? first : seconds[2], [&] {
-        Tensor half = at::empty({rows, width}, at::kBFloat16);
-        at::native::mkldnn_matmul(x.to(at::kBFloat16), w.to(at::kBFloat16).t(), half, 0.0f, 1.0f);
-        y.copy_(half);
-      });
+      if (!has_onednn) continue;
+      try {
+        timed(i == 0 ? first : seconds[1], [&] { at::native::mkldnn_matmul(x, w.t(), y, 0.0f, 1.0f); });
+        timed(i == 0 ? first : seconds[2], [&] {
+          Tensor half = at::empty({rows, width}, at::kBFloat16);
+          at::native::mkldnn_matmul(x.to(at::kBFloat16), w.to(at::kBFloat16).t(), half, 0.0f, 1.0f);
+          y.copy_(half);
+        });
+      } catch (const c10::Error &) {
+        has_onednn = false; // libtorch refuses it, of f32 as well, on processors without AVX-512
+      }
     }
   });
 }

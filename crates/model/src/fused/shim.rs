@@ -117,7 +117,7 @@ pub fn matmul(a: &Tensor, b: &Tensor, bias: Option<&Tensor>) -> Tensor {
 }
 
 /// Times small products on one thread, the fastest of five each, in 10⁹ operations per second: of f32 by default and by
-/// oneDNN, and of bfloat16; `None` where this libtorch cannot do one of them.
+/// oneDNN, and of bfloat16; 0 for oneDNN's where libtorch refuses them, as on processors without AVX-512.
 pub fn product_speeds() -> Option<[f64; 3]> {
     let mut operations = 0.0;
     let mut seconds = [0.0; 3];

@@ -2,23 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
-use totune_adapt::{Activations, Cache, DataFacts, InputEncoding, Reader, Rows, deep_copy};
-use totune_data::{Dataset, Encoded, EncodedCache, Example, Pairs, WordContext, sha256_hex};
+use totune_adapt::{DataFacts, InputEncoding, Reader, Rows, deep_copy};
+use totune_data::{Dataset, EncodedCache, Example, Pairs, WordContext};
 use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
-use crate::activation_store::{ActivationStore, Key};
+use crate::activation_store::ActivationStore;
 use crate::spec::one_hash;
-use crate::{Environment, Progress, RunSpec, Silent, TuneWork};
+use crate::{Environment, Progress, RunSpec, Silent};
 
 mod missing;
+mod rows;
 
 pub(crate) use missing::absent;
 pub use missing::missing;
 use missing::{names, texts};
+pub(crate) use rows::SharedRows;
+use rows::{Origin, RowsKey};
 
 /// Number of training inputs whose length is measured, about.
 const MEASURED_INPUTS: usize = 5000;
@@ -30,14 +33,17 @@ pub struct Inputs {
     encoders: BTreeMap<String, Pretrained>,
     /// Number of occurrences of each term, by plain text.
     terms: BTreeMap<String, Terms>,
+    /// Where splits are from that are parts of others, by dataset and split.
+    origins: BTreeMap<(String, String), Origin>,
     /// Encoded rows by dataset, split, encoder and input encoding.
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
     cache: Option<EncodedCache>,
     states: ActivationStore,
+    /// Whether the vectors that floors compute are cached. In a sweep they are not, so that processor seconds of a run
+    /// are its own.
+    caches_vectors: bool,
     threads: usize,
 }
-
-type RowsKey = (String, String, String, InputEncoding);
 
 /// An encoder as its checkpoint has it, and the reader that tokenizes texts for it.
 pub(crate) struct Pretrained {
@@ -91,9 +97,11 @@ impl Inputs {
             datasets,
             encoders,
             terms,
+            origins: BTreeMap::new(),
             rows: Mutex::default(),
             cache: roots.cache.as_deref().map(EncodedCache::new),
             states,
+            caches_vectors: false,
             threads: machine.threads,
         })
     }
@@ -116,9 +124,11 @@ impl Inputs {
             datasets: datasets.map(named).collect(),
             encoders: pretrained(environment, encoders, &Silent)?,
             terms: BTreeMap::new(),
+            origins: BTreeMap::new(),
             rows: Mutex::default(),
             cache: None,
             states: ActivationStore::new(states.to_path_buf(), machine.cache_budget),
+            caches_vectors: true,
             threads: machine.threads,
         })
     }
@@ -127,6 +137,25 @@ impl Inputs {
     pub fn insert(&mut self, split: &str, dataset: Dataset) {
         let key = (dataset.name.clone(), split.to_string());
         self.datasets.insert(key, dataset);
+    }
+
+    /// As [`insert`](Self::insert) for the examples at `indices` of `whole`, a dataset and its split. Activations of
+    /// frozen layers are then computed once, for all examples of the whole, and not for each of its parts.
+    pub fn insert_part(
+        &mut self,
+        split: &str,
+        part: Dataset,
+        whole: (&str, &str),
+        indices: Vec<usize>,
+    ) {
+        let key = (part.name.clone(), split.to_string());
+        let origin = Origin {
+            dataset: whole.0.to_string(),
+            split: whole.1.to_string(),
+            indices,
+        };
+        self.origins.insert(key, origin);
+        self.insert(split, part);
     }
 
     /// An encoder of these, as its checkpoint has it.
@@ -200,76 +229,6 @@ impl Inputs {
             .get(name)
             .with_context(|| format!("text `{name}` was not loaded for this sweep"))
     }
-
-    /// A split's examples as an encoder reads them, encoded at the first call.
-    pub(crate) fn rows(
-        &self,
-        dataset: &str,
-        split: &str,
-        encoder: &str,
-        encoding: &InputEncoding,
-    ) -> Result<Arc<Rows>> {
-        let key = (
-            dataset.into(),
-            split.into(),
-            encoder.into(),
-            encoding.clone(),
-        );
-        let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rows) = known.get(&key) {
-            return Ok(rows.clone());
-        }
-        let reader = &self.encoder(encoder)?.reader;
-        let dataset = self.dataset(dataset, split)?;
-        let rows = match &self.cache {
-            Some(cache) => reader.cached_rows(dataset, encoding, cache, self.threads)?,
-            None => reader.rows(&dataset.examples, encoding, self.threads)?,
-        };
-        let rows = Arc::new(rows);
-        known.insert(key, rows.clone());
-        Ok(rows)
-    }
-
-    /// Cached outputs of the frozen part of a run's model for those `rows` of a split that the run uses, in their
-    /// order, one for each entry layer of its phases; nothing where the run's cache is off, or where it would not fit
-    /// the budget.
-    pub(crate) fn kept(
-        &self,
-        spec: &RunSpec,
-        work: &TuneWork,
-        split: &str,
-        rows: &Rows,
-        used: &[usize],
-    ) -> Result<Vec<Arc<Activations>>> {
-        let training = &work.training;
-        let Cache::On { dtype } = training.cache else {
-            return Ok(Vec::new());
-        };
-        let pretrained = self.encoder(&work.encoder)?;
-        let encoder = pretrained.loaded.encoder.clone();
-        let encoder = encoder.with_precision(training.dtype.precision());
-        let dataset = self.dataset(&spec.dataset, split)?;
-        let rows: Vec<Encoded> = used.iter().map(|&row| rows.encoded[row].clone()).collect();
-        let mut kept = Vec::new();
-        for start in training.entry_layers(&encoder)? {
-            let key = Key {
-                checkpoint: &pretrained.loaded.checkpoint_hash,
-                tokenizer: pretrained.reader.hash(),
-                dataset: &dataset.hash,
-                rows: &indices_hash(used),
-                encoding: &InputEncoding::of(training, dataset),
-                computed: training.dtype.label(),
-                start,
-                dtype,
-            };
-            let size = Activations::estimate(&encoder, &rows, start, dtype);
-            kept.extend(self.states.get(&key, size, || {
-                let batch_size = training.evaluation_batch_size;
-                Activations::compute(&encoder, &rows, start, dtype, batch_size)
-            })?);
-        }
-        Ok(kept)
-    }
 }
 
 /// Loads and verifies the encoders of these names.
@@ -294,11 +253,4 @@ fn pretrained<'n>(
         encoders.insert(name.to_string(), Pretrained { loaded, reader });
     }
     Ok(encoders)
-}
-
-fn indices_hash(indices: &[usize]) -> String {
-    let bytes = indices
-        .iter()
-        .flat_map(|&index| (index as u64).to_le_bytes());
-    sha256_hex(&bytes.collect::<Vec<u8>>())
 }

@@ -1,7 +1,7 @@
 //! The examples of an adaptation in the form that training takes, with their cached activations of frozen layers.
 
 use anyhow::Result;
-use totune_adapt::{CachedActivations, Examples, InputEncoding, Objective, TaskData};
+use totune_adapt::{Examples, InputEncoding, Objective, TaskData};
 
 use super::splits::{Splits, Subset};
 use crate::{Inputs, RunSpec, TuneWork};
@@ -43,23 +43,16 @@ fn examples(
     (part, uses): (&Subset, &[usize]),
 ) -> Result<Examples> {
     let (split, dataset) = (part.split, part.dataset);
-    let rows = inputs.rows(
-        &spec.dataset,
-        split,
-        &work.encoder,
-        &InputEncoding::of(&work.training, dataset),
+    let encoding = InputEncoding::of(&work.training, dataset);
+    let rows = inputs.rows(&spec.dataset, split, &work.encoder, &encoding)?;
+    let shared = inputs.shared_rows(
+        (&spec.dataset, split),
+        (&work.encoder, &encoding),
+        (Some(uses), &part.indices),
     )?;
-    let (used, part) = (rows.rows_of(uses), rows.rows_of(&part.indices));
-    let kept = inputs.kept(spec, work, split, &rows, &used)?.into_iter();
-    let place = |row| used.binary_search(row).expect("a part of what is used");
     let one = |&row: &usize| rows.row(row, &dataset.examples);
     Ok(Examples {
-        rows: part.iter().map(one).collect(),
-        cached: kept
-            .map(|activations| CachedActivations {
-                activations,
-                places: part.iter().map(place).collect(),
-            })
-            .collect(),
+        rows: rows.rows_of(&part.indices).iter().map(one).collect(),
+        cached: inputs.kept(work, &shared)?,
     })
 }

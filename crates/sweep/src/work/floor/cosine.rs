@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::vectors::{Texts, Vectors};
+use super::texts::{Texts, Vectors};
 use super::{Choice, FloorSplit, Predicted, Predictor};
 use crate::work::gold::GoldTargets;
 
@@ -24,7 +24,7 @@ pub(super) fn fit<'a>(
     scaled: bool,
 ) -> Result<Predictor<'a>> {
     let labels = &decide.dataset().labels;
-    let encoder = texts.n_parameters();
+    let (encoder, saved) = (texts.n_parameters(), texts.saved.clone());
     let (prediction, trained, chosen) = match &decide.answers {
         GoldTargets::Scores(scores) if scaled => {
             let line = Line::fit(&cosines(&texts.vectors(decide)?)?, scores);
@@ -66,6 +66,7 @@ pub(super) fn fit<'a>(
     Ok(Predictor {
         encoder,
         chosen,
+        saved,
         ..Predictor::computed(trained, predict)
     })
 }

@@ -1,150 +1,12 @@
-//! Vectors of a pretrained encoder, and regressions on them.
+//! Regressions on vectors of a pretrained encoder.
 
-use anyhow::{Context, Result, bail, ensure};
-use totune_adapt::{Activations, EntryLayer, InputEncoding, StoredDtype};
-use totune_data::{Encoded, Pairs};
-use totune_model::{AnyEncoder, Encoder, Layers, PooledInput};
-use totune_stats::{Dense, Matrix, Solver};
+use anyhow::{Result, bail};
+use totune_stats::{Matrix, Solver};
 
 use super::regression::Model;
+use super::texts::{Texts, Vectors};
 use super::{FloorSplit, Predictor};
 use crate::spec::Floor;
-use crate::{FloorWork, Inputs, RunSpec};
-
-/// Encoding of texts as vectors.
-pub(super) struct Texts<'a> {
-    inputs: &'a Inputs,
-    dataset: &'a str,
-    name: &'a str,
-    encoder: &'a AnyEncoder,
-    encoding: InputEncoding,
-    /// Entry layer of the vectors: only the top one, or one of all.
-    start: EntryLayer,
-    layer: Option<usize>,
-    batch_size: usize,
-}
-
-/// One vector for each example, or two.
-pub(super) struct Vectors {
-    /// Vector of the text, of the first text of a pair, or of a pair as one input: `[examples, width]`.
-    pub first: Vec<f32>,
-    /// Vector of the second text of a pair that was encoded separately.
-    pub second: Option<Vec<f32>>,
-    pub width: usize,
-}
-
-impl<'a> Texts<'a> {
-    /// # Errors
-    /// When the encoder was not loaded, or lacks the layer.
-    pub fn of(spec: &'a RunSpec, work: &'a FloorWork, inputs: &'a Inputs) -> Result<Self> {
-        let (pooling, layer, pairs) = match &work.floor {
-            Floor::Vectors {
-                pooling,
-                layer,
-                pairs,
-                ..
-            } => (pooling, *layer, *pairs),
-            Floor::Cosine { pooling, layer, .. } => (pooling, *layer, Pairs::Separate),
-            Floor::Majority {} | Floor::WordCounts { .. } => bail!("no floor of vectors"),
-        };
-        let given = "validated to be given";
-        let name = work.encoder.as_deref().context(given)?;
-        let encoder = &inputs.encoder(name)?.loaded.encoder;
-        let n_layers = encoder.n_layers();
-        if let Some(layer) = layer {
-            ensure!(
-                layer <= n_layers,
-                "floor.layer: found {layer}, expected at most {n_layers}, the number of layers of the encoder"
-            );
-        }
-        let layers = match layer {
-            None => Layers::Top,
-            Some(_) => Layers::mix(true),
-        };
-        Ok(Self {
-            inputs,
-            dataset: &spec.dataset,
-            name,
-            encoder,
-            encoding: InputEncoding::of_texts(work.max_length.context(given)?, pairs),
-            start: EntryLayer::Pooled(PooledInput {
-                pooling: pooling.pooling(),
-                layers,
-            }),
-            layer,
-            batch_size: work.evaluation_batch_size.context(given)?,
-        })
-    }
-
-    /// Parameters of the encoder.
-    pub fn n_parameters(&self) -> u64 {
-        burn::module::Module::num_params(self.encoder) as u64
-    }
-
-    /// The vectors of a part's examples.
-    pub fn vectors(&self, part: &FloorSplit) -> Result<Vectors> {
-        ensure!(
-            part.dataset().tagging.is_none(),
-            "a floor of vectors has one vector for each text; expected a dataset with a label or a score for each, `{}` has tags",
-            part.dataset().name
-        );
-        let (split, indices) = (part.of.split, &part.of.indices);
-        let rows = self
-            .inputs
-            .rows(self.dataset, split, self.name, &self.encoding)?;
-        let mut firsts: Vec<Encoded> = indices
-            .iter()
-            .map(|&row| rows.encoded[row].clone())
-            .collect();
-        let mut seconds = Vec::new();
-        if firsts.iter().any(|row| row.apart) {
-            let split = firsts.iter_mut().zip(indices).map(|(row, index)| {
-                second_text(row).with_context(|| {
-                    let id = &part.dataset().examples[*index].id;
-                    format!("example {id}: the second text is empty")
-                })
-            });
-            seconds = split.collect::<Result<_>>()?;
-        }
-        Ok(Vectors {
-            first: self.encode(&firsts)?,
-            second: if seconds.is_empty() {
-                None
-            } else {
-                Some(self.encode(&seconds)?)
-            },
-            width: self.encoder.hidden(),
-        })
-    }
-
-    fn encode(&self, rows: &[Encoded]) -> Result<Vec<f32>> {
-        let (start, dtype) = (self.start, StoredDtype::F32);
-        let all = Activations::compute(self.encoder, rows, start, dtype, self.batch_size)?;
-        let (all, width) = (all.vectors(), self.encoder.hidden());
-        let Some(layer) = self.layer else {
-            return Ok(all);
-        };
-        let all = Dense::new(&all, width * (self.encoder.n_layers() + 1));
-        let of_layer = all.columns(layer * width..(layer + 1) * width);
-        Ok(of_layer.rows().flatten().copied().collect())
-    }
-}
-
-/// Takes the second text out of a pair whose texts are encoded separately, as an input of its own; `None` where there
-/// is none.
-fn second_text(row: &mut Encoded) -> Option<Encoded> {
-    let at = row.type_ids.iter().position(|&kind| kind == 1)?;
-    let second = Encoded {
-        ids: row.ids.split_off(at),
-        // A single text has only segment 0.
-        type_ids: vec![0; row.type_ids.split_off(at).len()],
-        characters: row.characters.split_off(at.min(row.characters.len())),
-        ..Encoded::default()
-    };
-    row.apart = false;
-    row.second_opened = false;
-    Some(second)
-}
 
 impl Vectors {
     /// The features of a regression: the vector, or `[u; v; |u - v|; u * v]` for the two vectors of a pair.
@@ -219,6 +81,7 @@ pub(super) fn fit<'a>(
         steps,
         stop,
         chosen: model.chosen(),
+        saved: texts.saved.clone(),
         predict: Box::new(move |part| {
             let x = texts.vectors(part)?.features();
             let scaled = scaler.as_ref().map(|scaler| scaler.apply(&x));
@@ -250,27 +113,5 @@ mod tests {
         let x = Matrix::new(vec![1.0, 7.0, 3.0, 7.0], 2);
         let scaled = Scaler::fit(&x).apply(&x);
         assert_eq!(scaled, Matrix::new(vec![-1.0, 0.0, 1.0, 0.0], 2));
-    }
-
-    #[test]
-    fn a_pair_is_taken_apart_into_texts_that_stand_alone() {
-        let mut first = Encoded {
-            ids: vec![101, 7, 102, 101, 8, 9, 102],
-            type_ids: vec![0, 0, 0, 1, 1, 1, 1],
-            second_opened: true,
-            apart: true,
-            characters: Vec::new(),
-        };
-        let second = second_text(&mut first).expect("a second text");
-        assert_eq!(
-            (&first.ids[..], &first.type_ids[..]),
-            (&[101, 7, 102][..], &[0; 3][..])
-        );
-        assert_eq!(
-            (&second.ids[..], &second.type_ids[..]),
-            (&[101, 8, 9, 102][..], &[0; 4][..])
-        );
-        assert!(!first.apart && !first.second_opened && !second.apart);
-        assert!(second_text(&mut first).is_none());
     }
 }

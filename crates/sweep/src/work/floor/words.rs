@@ -1,5 +1,7 @@
 //! Word counts: a regression on them, or the most frequent tag of each word.
 
+use std::rc::Rc;
+
 use std::collections::HashMap;
 
 use anyhow::Result;
@@ -33,6 +35,7 @@ pub(super) fn fit<'a>(train: &FloorSplit, regression: &Regression) -> Result<Pre
         steps,
         stop,
         chosen: model.chosen(),
+        saved: Rc::default(),
         predict: Box::new(move |part| Ok(model.predict(&features(&vectorizer, part)))),
     })
 }
