@@ -67,4 +67,4 @@ pub use task::TaskData;
 pub use tensor_file::TensorFile;
 pub use totune_model::{LstmState, Switch};
 pub use training::{Cache, ClassLoss, ClassWeights, Clip, Dtype, Select, TestScores, Training};
-pub use watch::{EpochScores, StepEvent, Watch};
+pub use watch::{EpochScores, Interrupted, StepEvent, Watch};

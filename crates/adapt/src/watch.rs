@@ -28,6 +28,18 @@ pub trait Watch {
 /// Observes nothing.
 impl Watch for () {}
 
+/// Error of a computation that was stopped from outside: no failure.
+#[derive(Debug)]
+pub struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
 /// One optimiser step, as it has just been taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepEvent {

@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::fs;
 use std::sync::Arc;
 
 use common::{devices, eight, encoded, encoder, linear, run_on, training, with_kept};
 use totune_adapt::{
-    Activations, Adaptation, Adapters, BitFit, Cache, CacheFile, Frozen, LastK, Lora, PrefixTuning,
-    StoredDtype, Switch, Trainable, Training, fit,
+    Activations, Adaptation, Adapters, BitFit, Cache, CacheFile, Frozen, Interrupted, LastK, Lora,
+    PrefixTuning, StoredDtype, Switch, Trainable, Training, fit,
 };
 use totune_model::{Layers, Pooling};
 
@@ -138,6 +139,28 @@ fn halves_are_near_and_take_half_the_room() {
         let (a, b) = (loss(&full), loss(&half));
         assert!((a - b).abs() < 0.02 && a != b, "{dtype:?}: {a} became {b}");
     }
+}
+
+#[test]
+fn a_computation_ends_where_it_is_stopped_and_leaves_no_file() {
+    let device = burn::tensor::Device::flex();
+    let settings = settings(Adaptation::LastK(LastK::new(1, 1e-2)), Pooling::Mean);
+    let encoder = encoder(1, &device);
+    let start = settings.entry_layers(&encoder).expect("valid settings")[0];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let batches = Cell::new(0);
+    let is_stopped = || {
+        batches.set(batches.get() + 1);
+        batches.get() == 2
+    };
+    let stopped = CacheFile::new(folder.path(), "key").get(|| {
+        let rows = encoded(&eight().train);
+        Activations::compute_unless(&is_stopped, &encoder, &rows, start, StoredDtype::F32, 2)
+    });
+    let error = stopped.expect_err("stopped before the second batch");
+    assert!(error.is::<Interrupted>(), "{error:#}");
+    assert_eq!(batches.get(), 2, "eight rows are four batches");
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }
 
 #[test]

@@ -199,7 +199,9 @@ impl<'a> Runner<'a> {
         }
         let began = Instant::now();
         let spec = self.spec(&trial)?;
-        let mut prepared = self.inputs.prepare(&spec)?;
+        let Some(mut prepared) = self.inputs.prepare(&spec)? else {
+            return Ok(None);
+        };
         // Test is predicted once by the final model: scoring it after each epoch would only take time.
         let test = std::mem::take(&mut prepared.task.test);
         prepared.task.test = test.part(&[0]);

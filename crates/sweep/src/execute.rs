@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use totune_adapt::Interrupted;
 use totune_record::{RunRow, Tables, storage_advice};
 
 use crate::activation_store::ActivationStore;
@@ -18,7 +19,7 @@ use crate::run_log::RunLog;
 use crate::spec::Sources;
 use crate::stale;
 use crate::store::Claim;
-use crate::work::{self, Interrupted, Outcome, Resources};
+use crate::work::{self, Outcome, Resources};
 use crate::{
     EndScore, Ended, Environment, Inputs, Listeners, Machine, Plan, PlannedRun, Position, Progress,
     Project, RunSpec, Silent, State, Store, missing, parallel,

@@ -13,6 +13,7 @@ use super::EntryLayer;
 use super::bytes::Bytes;
 use crate::batch::padded;
 use crate::parameters::device_of;
+use crate::watch::Interrupted;
 
 /// Dtype that activations are stored in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,6 +141,21 @@ impl Activations {
         dtype: StoredDtype,
         batch_size: usize,
     ) -> Result<Self> {
+        Self::compute_unless(&|| false, encoder, rows, start, dtype, batch_size)
+    }
+
+    /// As [`compute`](Self::compute), unless `is_stopped` returns true before a batch.
+    ///
+    /// # Errors
+    /// As those, and [`Interrupted`] if it was stopped.
+    pub fn compute_unless<E: Encoder>(
+        is_stopped: &dyn Fn() -> bool,
+        encoder: &E,
+        rows: &[Encoded],
+        start: EntryLayer,
+        dtype: StoredDtype,
+        batch_size: usize,
+    ) -> Result<Self> {
         let clock = Instant::now();
         let (encoder, device) = (encoder.valid(), device_of(encoder)?);
         let lengths: Vec<usize> = rows.iter().map(|row| row.ids.len()).collect();
@@ -164,6 +180,9 @@ impl Activations {
         let mut kept = Self::new(shape, Bytes::Memory(Vec::new()));
         let size = kept.shape.width * dtype.size(); // of one token
         for indices in plan.sequential(&lengths) {
+            if is_stopped() {
+                return Err(Interrupted.into());
+            }
             let chosen: Vec<&Encoded> = indices.iter().map(|&i| &rows[i]).collect();
             let values = given(&encoder, &padded(&chosen, encoder.pad_id(), &device), start)?;
             for (&i, row) in indices

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use totune_adapt::{Examples, StepEvent, Stop, Watch};
 use totune_sweep::{Environment, Inputs, Prepared, RunSpec};
@@ -34,8 +34,9 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
         machine,
     };
     let inputs = Inputs::open(environment, [&case.spec], &case.activations)?;
-    warm_up(inputs.prepare(&case.spec)?)?;
-    let run = inputs.prepare(&case.spec)?;
+    let prepare = || inputs.prepare(&case.spec)?.context("interrupted");
+    warm_up(prepare()?)?;
+    let run = prepare()?;
     let facts = filled(&run.task.train);
     say(&Hello {
         version: machine.device_name.clone(),

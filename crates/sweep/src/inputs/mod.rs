@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
@@ -43,6 +44,8 @@ pub struct Inputs {
     /// are its own.
     caches_vectors: bool,
     threads: usize,
+    /// The machine's: set from outside to stop.
+    stop: Arc<AtomicBool>,
 }
 
 /// An encoder as its checkpoint has it, and the reader that tokenizes texts for it.
@@ -103,6 +106,7 @@ impl Inputs {
             states,
             caches_vectors: false,
             threads: machine.threads,
+            stop: machine.stop.clone(),
         })
     }
 
@@ -130,6 +134,7 @@ impl Inputs {
             states: ActivationStore::new(states.to_path_buf(), machine.cache_budget),
             caches_vectors: true,
             threads: machine.threads,
+            stop: machine.stop.clone(),
         })
     }
 

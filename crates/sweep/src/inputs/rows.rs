@@ -1,5 +1,6 @@
 //! Encoded rows of datasets, and cached activations of frozen layers for them.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use anyhow::Result;
@@ -72,6 +73,10 @@ impl SharedRows<'_> {
 }
 
 impl Inputs {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// A split's examples as an encoder reads them, encoded at the first call.
     pub(crate) fn rows(
         &self,
@@ -151,6 +156,9 @@ impl Inputs {
 
     /// Cached outputs of the frozen part of a run's model, one for each entry layer of its phases; nothing where the run's
     /// cache is off, or where it would not fit the budget.
+    ///
+    /// # Errors
+    /// When the device fails, or [`Interrupted`](totune_adapt::Interrupted) if it was stopped from outside.
     pub(crate) fn kept(&self, work: &TuneWork, of: &SharedRows) -> Result<Vec<CachedActivations>> {
         let training = &work.training;
         let Cache::On { dtype } = training.cache else {
@@ -167,7 +175,8 @@ impl Inputs {
             let size = Activations::estimate(&encoder, &rows, start, dtype);
             let activations = self.states.get(&key, size, || {
                 let batch_size = training.evaluation_batch_size;
-                Activations::compute(&encoder, &rows, start, dtype, batch_size)
+                let is_stopped = || self.is_stopped();
+                Activations::compute_unless(&is_stopped, &encoder, &rows, start, dtype, batch_size)
             })?;
             kept.extend(activations.map(|activations| CachedActivations {
                 activations,
@@ -187,7 +196,9 @@ impl Inputs {
         let pretrained = self.encoder(encoder)?;
         let encoder = &pretrained.loaded.encoder;
         let dtype = StoredDtype::F32;
-        let compute = || Activations::compute(encoder, texts, start, dtype, batch_size);
+        let is_stopped = || self.is_stopped();
+        let compute =
+            || Activations::compute_unless(&is_stopped, encoder, texts, start, dtype, batch_size);
         if self.caches_vectors {
             let key = of.key(pretrained, (start, dtype), "f32", Some(text));
             let size = Activations::estimate(encoder, texts, start, dtype);

@@ -207,12 +207,15 @@ impl<'a> Pass<'a> {
         let load_average = provenance::load_average();
         let started = provenance::now();
         let usage = Usage::start();
-        let Prepared {
+        let Some(Prepared {
             task,
             encoder,
             training,
             seed,
-        } = self.inputs.prepare(kind.spec)?;
+        }) = self.inputs.prepare(kind.spec)?
+        else {
+            return Ok(None);
+        };
         let mut watch = Stops(machine);
         let epochs = self.request.epochs;
         let phases = time_phases(encoder, &task, (&training, seed), epochs, &mut watch);

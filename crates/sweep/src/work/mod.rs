@@ -26,18 +26,6 @@ mod tune;
 pub use examples::HIDDEN;
 pub use prepared::Prepared;
 
-/// Result of a work that was stopped from outside: no failure, and nothing is recorded.
-#[derive(Debug)]
-pub(crate) struct Interrupted;
-
-impl std::fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "interrupted")
-    }
-}
-
-impl std::error::Error for Interrupted {}
-
 /// Result of a run, with its cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {

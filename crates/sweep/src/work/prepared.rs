@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use totune_adapt::{Checkpoints, Outcome, TaskData, Training, Watch, fit_resumable};
+use totune_adapt::{Checkpoints, Interrupted, Outcome, TaskData, Training, Watch, fit_resumable};
 use totune_model::AnyEncoder;
 
 use super::examples::task_data;
@@ -65,13 +65,16 @@ impl Inputs {
     }
 
     /// Prepares a run of `spec`, one of those that these inputs were opened for. The outputs of its frozen part are
-    /// computed now or read from the cache.
+    /// computed now or read from the cache. `None` if it was stopped from outside.
     ///
     /// # Errors
     /// When `spec` adapts no encoder, or its inputs were not loaded.
-    pub fn prepare(&self, spec: &RunSpec) -> Result<Prepared> {
+    pub fn prepare(&self, spec: &RunSpec) -> Result<Option<Prepared>> {
         match &spec.work {
-            Work::Tune(work) => Prepared::new(spec, work, self),
+            Work::Tune(work) => match Prepared::new(spec, work, self) {
+                Err(error) if error.is::<Interrupted>() => Ok(None),
+                prepared => prepared.map(Some),
+            },
             Work::Sparse(_) | Work::Probe(_) | Work::Divergence(_) | Work::Floor(_) => {
                 bail!("{}: adapts no encoder", spec.label())
             }

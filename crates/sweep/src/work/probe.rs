@@ -36,7 +36,7 @@ pub(super) fn perform(
             run.params_total = burn::module::Module::num_params(encoder) as u64;
             run.stop_reason = "computed".to_string();
             run.cpu_seconds = Some(0.0);
-            (parts.vectors(encoder, work)?, Vec::new())
+            (parts.vectors(encoder, (work, inputs))?, Vec::new())
         }
         Some(training) => {
             let tune = TuneWork {
@@ -52,7 +52,10 @@ pub(super) fn perform(
                     predictions: Vec::new(),
                 });
             }
-            (parts.vectors(&outcome.model.encoder, work)?, evals)
+            (
+                parts.vectors(&outcome.model.encoder, (work, inputs))?,
+                evals,
+            )
         }
     };
     run.dtype = "f32".to_string();
@@ -159,7 +162,11 @@ impl<'a> ProbeData<'a> {
     }
 
     /// The vectors of both parts in all layers.
-    fn vectors<E: Encoder>(&self, encoder: &E, work: &ProbeWork) -> Result<Vectors> {
+    fn vectors<E: Encoder>(
+        &self,
+        encoder: &E,
+        (work, inputs): (&ProbeWork, &Inputs),
+    ) -> Result<Vectors> {
         let start = EntryLayer::Pooled(PooledInput {
             pooling: work.input.pooling(),
             layers: Layers::mix(true),
@@ -167,7 +174,8 @@ impl<'a> ProbeData<'a> {
         let of = |part: &EncodedSplit| {
             let dtype = StoredDtype::F32;
             let batch = work.evaluation_batch_size;
-            Activations::compute(encoder, &part.rows, start, dtype, batch)
+            let is_stopped = || inputs.is_stopped();
+            Activations::compute_unless(&is_stopped, encoder, &part.rows, start, dtype, batch)
         };
         let (train, test) = (of(&self.train)?, of(&self.test)?);
         Ok(Vectors {

@@ -1,13 +1,15 @@
 //! One adaptation of one pretrained encoder, with the device to itself.
 
 use anyhow::{Result, anyhow};
-use totune_adapt::{ClassWeights, Objective, Prediction, Score, Stop, Training, release_graphs};
+use totune_adapt::{
+    ClassWeights, Interrupted, Objective, Prediction, Score, Stop, Training, release_graphs,
+};
 use totune_data::{Dataset, Target, label_sets};
 use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
 use super::prepared::Prepared;
-use super::{Interrupted, Outcome, Resources};
+use super::{Outcome, Resources};
 use crate::checkpoint::RunCheckpoints;
 use crate::failure::{catch, status_of};
 use crate::{CheckpointEvent, RunSpec, TuneWork, Watched};

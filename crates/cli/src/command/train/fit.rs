@@ -17,6 +17,9 @@ use crate::context::Context;
 use crate::exit;
 use crate::progress::{Audience, Curves};
 
+/// Message where training was stopped from outside.
+const INTERRUPTED: &str = "interrupted; nothing was saved";
+
 /// Origin of a saved model.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'a> {
@@ -73,12 +76,15 @@ impl Job<'_> {
     /// # Errors
     /// When a setting does not fit the encoder or the task, or the model cannot be saved.
     pub fn run(&self, context: &Context, machine: &Machine, folder: Option<&Path>) -> Result<u8> {
-        let prepared = self.inputs.prepare(self.origin.spec)?;
+        let Some(prepared) = self.inputs.prepare(self.origin.spec)? else {
+            eprintln!("{INTERRUPTED}");
+            return Ok(exit::STOPPED);
+        };
         let facts = Facts::of(&prepared.task);
         let outcome = self.fit(context, machine, prepared)?;
         match &outcome.stop {
             Stop::Interrupted => {
-                eprintln!("interrupted; nothing was saved");
+                eprintln!("{INTERRUPTED}");
                 return Ok(exit::STOPPED);
             }
             Stop::Diverged(divergence) => {
