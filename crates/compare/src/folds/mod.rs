@@ -5,6 +5,7 @@
 //! folds, and the score of the choice is corrected (Tsamardinos et al. 2018, Bootstrap Bias Corrected Cross-Validation).
 
 mod candidate;
+mod first_fold;
 mod selection;
 mod sizes;
 mod stages;

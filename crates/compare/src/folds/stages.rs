@@ -1,20 +1,20 @@
-//! The trainings of cross-validation: all settings on the first fold, then the better ones on the others, and the best
-//! ones again with other seeds.
+//! The trainings of cross-validation: settings on the first fold, then the better ones on the others, and the best ones
+//! again with other seeds.
 
 use anyhow::Result;
 
 use super::Folds;
 use super::candidate::{FoldCandidate, FoldTrials};
-use super::selection::{Place, first_folds, going_on, is_worse};
-use super::sizes::sizes;
+use super::selection::{Place, is_worse};
 use crate::candidate::Candidate;
 use crate::cost::{Cost, Evaluated};
 use crate::floors::FloorResult;
 use crate::progress::Stage;
 use crate::race::{Race, SLACK};
+use crate::strategies::learns_late;
 use crate::trial::{Size, Trial};
 
-/// Fewest epochs after which a strategy's score is informative.
+/// Fewest epochs after which a strategy's score is informative; twice as many of one that learns late.
 const LEAST_EPOCHS: usize = 3;
 /// Factor on the epochs with which a setting that goes on begins anew, where so many of the others were dropped that
 /// there is time for them.
@@ -34,79 +34,14 @@ impl Folds<'_> {
             .map(|candidate| FoldCandidate::new(candidate.entrant))
             .collect();
         let going_on = self.on_first_fold(race, &mut candidates, floors, &mut found)?;
+        self.without_others(race, &mut candidates, &going_on, &mut found)?;
         self.on_other_folds(race, &mut candidates, &going_on, &mut found)?;
+        self.without_others(race, &mut candidates, &[], &mut found)?;
         for one in &mut found {
             one.choose_rate(&race.runner.scorer);
         }
         self.repeat(race, &mut candidates, floors, &mut found)?;
         Ok(found)
-    }
-
-    /// Trains settings on the first fold, as many as fit next to those that go on, whose places it returns. The time that
-    /// dropped ones leave is for settings that did not fit before, at last for those that fit on this fold alone.
-    fn on_first_fold(
-        &self,
-        race: &Race,
-        candidates: &mut [Candidate],
-        floors: &[FloorResult],
-        found: &mut [FoldCandidate],
-    ) -> Result<Vec<Place>> {
-        let of_floors = floors.iter().filter_map(|floor| floor.on_test.as_ref());
-        let of_floors: Vec<_> = of_floors.map(|all| all.part(&self.indices[0])).collect();
-        // First usual learning rates of all strategies, then second ones.
-        let rates = [0, 1].into_iter().flat_map(|place| {
-            let of_place = candidates.iter().map(move |one| one.rates[place]);
-            of_place.enumerate()
-        });
-        let mut untried: Vec<(usize, f64)> = rates.collect();
-        let mut on = Vec::new();
-        loop {
-            let on_others = on.iter().map(|&(at, place): &Place| {
-                let trials: &FoldTrials = &found[at].trials[place];
-                trials.seconds.iter().sum::<f64>() * SLACK * (self.names.len() - 1) as f64
-            });
-            let left = race.clock.left_of(self.last) - on_others.sum::<f64>();
-            let mut next = self.fitting_all(candidates, &mut untried, left, self.names.len());
-            let goes_on = !next.is_empty();
-            if !goes_on {
-                next = self.fitting_all(candidates, &mut untried, left, 1);
-            }
-            if next.is_empty() {
-                return Ok(on);
-            }
-            for (at, lr, size) in next {
-                let mut trials = FoldTrials::new((lr, 1), size);
-                if !self.train(race, &mut candidates[at], &mut trials, 1)? {
-                    return Ok(on);
-                }
-                found[at].trials.push(trials);
-            }
-            if goes_on {
-                on = going_on(&race.runner.scorer, &first_folds(found), &of_floors);
-            }
-        }
-    }
-
-    /// Takes settings out of `untried` such that there is time for all of them on the first of `n_folds` folds, and on the
-    /// others for those that go on; of those that do not fit, the last ones are left out first. Each is the place of a candidate, a
-    /// learning rate and the size of a training.
-    fn fitting_all(
-        &self,
-        candidates: &[Candidate],
-        untried: &mut Vec<(usize, f64)>,
-        left: f64,
-        n_folds: usize,
-    ) -> Vec<(usize, f64, Size)> {
-        let mut settings = std::mem::take(untried);
-        loop {
-            let fitting = |at: usize, seconds| self.fitting(&candidates[settings[at].0], seconds);
-            let sizes = sizes((settings.len(), n_folds), left, fitting);
-            let Some(too_long) = sizes.iter().rposition(Option::is_none) else {
-                let sized = settings.into_iter().zip(sizes.into_iter().flatten());
-                return sized.map(|((at, lr), size)| (at, lr, size)).collect();
-            };
-            untried.insert(0, settings.remove(too_long));
-        }
     }
 
     /// Trains settings on the other folds, and anew on all of them where there is time for more epochs.
@@ -178,7 +113,7 @@ impl Folds<'_> {
     }
 
     /// Trains on the next folds, up to `end` of them or until one diverges; false if there was no time for one of them.
-    fn train(
+    pub(super) fn train(
         &self,
         race: &Race,
         candidate: &mut Candidate,
@@ -226,11 +161,15 @@ impl Folds<'_> {
     }
 
     /// The size of a training that fits into these seconds, and the seconds that it will take, both with room to err.
-    fn fitting(&self, candidate: &Candidate, seconds: f64) -> Option<(Size, f64)> {
+    pub(super) fn fitting(&self, candidate: &Candidate, seconds: f64) -> Option<(Size, f64)> {
         let n = self.all.examples.len();
         let n_test = n / self.names.len();
         let n_train = n - n_test;
-        let epochs = LEAST_EPOCHS.max(*candidate.epochs.start())..=*candidate.epochs.end();
+        let fewest = match learns_late(candidate.entrant.strategy) {
+            true => 2 * LEAST_EPOCHS,
+            false => LEAST_EPOCHS,
+        };
+        let epochs = fewest.max(*candidate.epochs.start())..=*candidate.epochs.end();
         let evaluated = Evaluated {
             dev: 0,
             test: n_test,
