@@ -58,10 +58,13 @@ fn attempts(checkout: &Checkout, id: &str) -> usize {
     fs::read_dir(folder).expect("attempts").count()
 }
 
+/// The files of a run in one of its folders, without those that a killed process was writing.
 fn files(checkout: &Checkout, id: &str, of: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(checkout.run_folder(id).join(of)).expect("a folder");
+    let entries = entries.map(|entry| entry.expect("an entry"));
     entries
-        .map(|entry| entry.expect("an entry").path())
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+        .map(|entry| entry.path())
         .collect()
 }
 
