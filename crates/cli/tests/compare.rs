@@ -219,6 +219,10 @@ fn what_cannot_be_compared_is_an_error() {
         assert!(err.contains(expected), "{err}");
         assert!(!checkout.path("compare").exists());
     }
+    std::fs::write(checkout.path("own.csv"), "text,label\na,1\nb,0\n").expect("a file");
+    let said = checkout.run(&["compare", "own.csv", "--encoder", "fixture-brt"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(!checkout.path("own.toml").exists(), "nothing is half done");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) struct Key<'a> {
     pub computed: &'static str,
     pub start: EntryLayer,
     pub dtype: StoredDtype,
-    /// Which text of a pair they are of, where each is encoded by itself.
+    /// The text of a pair, where each is encoded by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'static str>,
 }

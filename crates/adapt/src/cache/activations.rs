@@ -144,10 +144,10 @@ impl Activations {
         Self::compute_unless(&|| false, encoder, rows, start, dtype, batch_size)
     }
 
-    /// As [`compute`](Self::compute), unless `is_stopped` returns true before a batch.
+    /// Does the same as [`compute`](Self::compute), unless `is_stopped` returns true before a batch.
     ///
     /// # Errors
-    /// As those, and [`Interrupted`] if it was stopped.
+    /// Those of `compute`, and [`Interrupted`] if it was stopped.
     pub fn compute_unless<E: Encoder>(
         is_stopped: &dyn Fn() -> bool,
         encoder: &E,

@@ -165,9 +165,10 @@ impl Folds<'_> {
         let n = self.all.examples.len();
         let n_test = n / self.names.len();
         let n_train = n - n_test;
-        let fewest = match learns_late(candidate.entrant.strategy) {
-            true => 2 * LEAST_EPOCHS,
-            false => LEAST_EPOCHS,
+        let fewest = if learns_late(candidate.entrant.strategy) {
+            2 * LEAST_EPOCHS
+        } else {
+            LEAST_EPOCHS
         };
         let epochs = fewest.max(*candidate.epochs.start())..=*candidate.epochs.end();
         let evaluated = Evaluated {

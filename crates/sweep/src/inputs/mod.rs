@@ -34,7 +34,7 @@ pub struct Inputs {
     encoders: BTreeMap<String, Pretrained>,
     /// Number of occurrences of each term, by plain text.
     terms: BTreeMap<String, Terms>,
-    /// Where splits are from that are parts of others, by dataset and split.
+    /// The origins of splits that are parts of others, by dataset and split.
     origins: BTreeMap<(String, String), Origin>,
     /// Encoded rows by dataset, split, encoder and input encoding.
     rows: Mutex<BTreeMap<RowsKey, Arc<Rows>>>,
@@ -144,8 +144,8 @@ impl Inputs {
         self.datasets.insert(key, dataset);
     }
 
-    /// As [`insert`](Self::insert) for the examples at `indices` of `whole`, a dataset and its split. Activations of
-    /// frozen layers are then computed once, for all examples of the whole, and not for each of its parts.
+    /// Adds the examples at `indices` of `whole`, a dataset and its split, under a name that none of these has yet.
+    /// Activations of frozen layers are then computed once, for all examples of the whole, and not for each of its parts.
     pub fn insert_part(
         &mut self,
         split: &str,

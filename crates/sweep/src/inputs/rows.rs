@@ -16,7 +16,7 @@ use crate::activation_store::Key;
 
 pub(super) type RowsKey = (String, String, String, InputEncoding);
 
-/// Where the examples of a split are from that is a part of another one.
+/// The origin of a split that is a part of another one.
 #[derive(Debug)]
 pub(super) struct Origin {
     pub dataset: String,
@@ -32,7 +32,7 @@ pub(crate) struct SharedRows<'a> {
     encoding: InputEncoding,
     /// All rows of the split.
     rows: Arc<Rows>,
-    /// Those that are computed.
+    /// The rows that are computed.
     used: Vec<usize>,
     /// The places of the rows of the examples among those that are computed.
     pub places: Vec<usize>,
@@ -50,7 +50,7 @@ impl SharedRows<'_> {
         &self.dataset.examples[self.used[place]].id
     }
 
-    /// What activations of these rows depend on; `computed` is the dtype of the computation.
+    /// Everything that activations of these rows depend on; `computed` is the dtype of the computation.
     fn key<'a>(
         &'a self,
         pretrained: &'a Pretrained,

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use totune_adapt::{Dtype, Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
@@ -109,6 +109,19 @@ pub(super) fn strategies(names: &[String]) -> Result<Vec<Strategy>> {
 }
 
 impl Compare {
+    /// Refuses encoders without a card or without files.
+    fn check_encoders(&self, context: &Context) -> Result<()> {
+        let encoders = context.project.encoders()?;
+        for name in &self.encoder {
+            let card = encoders.find(name)?;
+            let places = context.roots.of_encoder(&context.project, card.fixture);
+            if let Some(missing) = card.missing(&places) {
+                bail!("{missing}");
+            }
+        }
+        Ok(())
+    }
+
     /// Compares, prints the result and writes the page.
     pub fn run(self, context: &Context, start: Instant) -> Result<u8> {
         ensure!(
@@ -123,6 +136,7 @@ impl Compare {
             totune_keep::check_free(folder)?;
         }
         let machine = context.machine()?;
+        self.check_encoders(context)?; // before a card is written
         let card = self.card(context)?;
         let pairs = train::pairs(self.pairs, &card)?;
         let data = DatasetSplits::read(&card, &context.roots.data)?;
