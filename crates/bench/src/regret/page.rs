@@ -80,7 +80,8 @@ fn head(results: &Regret) -> String {
     if let (Some(least), Some(most)) = (loads().reduce(f64::min), loads().reduce(f64::max)) {
         let _ = writeln!(
             text,
-            "Load average before the parts: {least:.1} to {most:.1}."
+            "Load average before the parts: {least:.1} to {most:.1}. Seconds are of the wall clock: a part that ran next to other \
+             jobs, or was paused for them, took longer than it takes alone."
         );
     }
     if cases.iter().any(|case| case.fixture) {
