@@ -42,7 +42,7 @@ impl Folds<'_> {
 
     /// Trains strategies on the first fold alone that were not tried because all folds did not fit, in the time that is left
     /// after those that go on.
-    pub(super) fn without_others(
+    pub(super) fn on_first_fold_alone(
         &self,
         race: &Race,
         candidates: &mut [Candidate],

@@ -34,9 +34,9 @@ impl Folds<'_> {
             .map(|candidate| FoldCandidate::new(candidate.entrant))
             .collect();
         let going_on = self.on_first_fold(race, &mut candidates, floors, &mut found)?;
-        self.without_others(race, &mut candidates, &going_on, &mut found)?;
+        self.on_first_fold_alone(race, &mut candidates, &going_on, &mut found)?;
         self.on_other_folds(race, &mut candidates, &going_on, &mut found)?;
-        self.without_others(race, &mut candidates, &[], &mut found)?;
+        self.on_first_fold_alone(race, &mut candidates, &[], &mut found)?;
         for one in &mut found {
             one.choose_rate(&race.runner.scorer);
         }
