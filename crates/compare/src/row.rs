@@ -48,7 +48,7 @@ pub struct Row {
     pub trained_share: Option<f64>,
     /// True for a strategy that learned nothing in the time it had: it scores like the most frequent answer.
     pub unlearned: bool,
-    /// True where the score is that of the first fold only, after which the strategy was dropped.
+    /// True where the score is that of the first fold alone.
     pub is_partial: bool,
     /// The reason why it has no scores, or fewer models than others.
     pub note: Option<String>,

@@ -99,7 +99,7 @@ impl FoldCandidate {
     }
 
     /// The row of a strategy; its score is not corrected for the choice of the learning rate. That of one that was
-    /// dropped after the first fold is the score there, on the examples of `first_fold`.
+    /// trained on the first fold alone is the score there, on the examples of `first_fold`.
     pub fn row<'a>(&'a self, runner: &Runner, first_fold: &'a [usize]) -> ScoredRow<'a> {
         let row =
             |note: Option<&str>| Row::of_entrant(self.entrant, runner, note.map(str::to_string));
@@ -115,7 +115,7 @@ impl FoldCandidate {
         } else {
             best.of_folds.first().into_iter().collect()
         };
-        let note = (!is_whole).then_some("dropped after the first fold");
+        let note = (!is_whole).then_some("scored on the first fold alone");
         ScoredRow {
             row: Row {
                 recipe: Some(runner.recipe(self.entrant, best.lr, best.size.epochs)),

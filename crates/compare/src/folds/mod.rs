@@ -171,7 +171,7 @@ impl<'a> Folds<'a> {
 }
 
 /// Replaces the score of the choice by one that is corrected for the choice on the same examples. Where settings were
-/// dropped after the first fold, it is that on the other folds: what was best on the first one is too good there by
+/// trained on the first fold alone, it is that on the other folds: what was best on the first one is too good there by
 /// chance.
 pub(crate) fn correct(
     comparison: &mut Comparison,
@@ -181,7 +181,7 @@ pub(crate) fn correct(
 ) -> Result<()> {
     let of_floors = floors.iter().filter_map(|floor| floor.on_test.as_ref());
     let trials = candidates.iter().flat_map(|one| &one.trials);
-    let (whole, dropped): (Vec<_>, Vec<_>) = trials.partition(|trials| !trials.of_all.is_empty());
+    let (whole, partial): (Vec<_>, Vec<_>) = trials.partition(|trials| !trials.of_all.is_empty());
     let of_settings = whole.iter().map(|trials| &trials.of_all[0]);
     let models: Vec<&Predictions> = of_floors.chain(of_settings).collect();
     let mut rows = comparison.rows.iter();
@@ -190,17 +190,17 @@ pub(crate) fn correct(
     };
     let raw = comparison.rows[at].test;
     let others: Vec<usize> = (0..models[0].len())
-        .filter(|at| dropped.is_empty() || first_fold.binary_search(at).is_err())
+        .filter(|at| partial.is_empty() || first_fold.binary_search(at).is_err())
         .collect();
     let on_others: Vec<Predictions> = models.iter().map(|model| model.part(&others)).collect();
     let corrected = scorer.of_chosen(&on_others.iter().collect::<Vec<_>>())?;
     comparison.rows[at].test = Some(corrected);
     comparison.sentence = sentence(&comparison.rows, at, &comparison.metric, comparison.margin)?;
     if let Some(raw) = raw {
-        let examples = match dropped.len() {
+        let examples = match partial.len() {
             0 => "the same examples".to_string(),
             n => format!(
-                "the same examples, those outside of the first fold ({n} settings were dropped after it, and a \
+                "the same examples, those outside of the first fold ({n} settings were trained on that fold alone, and a \
                  strategy of which none is left has its score on that fold)"
             ),
         };
