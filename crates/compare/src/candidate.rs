@@ -21,6 +21,8 @@ pub(crate) struct Candidate {
     pub rates: [f64; 2],
     /// Numbers of epochs that it may have.
     pub epochs: RangeInclusive<usize>,
+    /// The number of them that is usual.
+    pub usual_epochs: usize,
     pub cost: Cost,
     /// Trials of the first two stages, with their learning rates.
     pub trials: Vec<(f64, TrialResult)>,
@@ -40,6 +42,7 @@ impl Candidate {
             lr: rates[0],
             rates,
             epochs: epochs(entrant.strategy, encoder.n_layers()),
+            usual_epochs: entrant.strategy.epochs(encoder.n_layers()),
             entrant,
             cost,
             trials: Vec::new(),

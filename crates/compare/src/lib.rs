@@ -18,6 +18,7 @@ mod errors;
 mod first_stage;
 mod floors;
 mod folds;
+mod last_stage;
 mod model;
 mod page;
 mod predictions;

@@ -3,9 +3,8 @@
 //! Each trial is a complete short schedule and never the beginning of a longer one, so its score is that of a model
 //! that could be used. First the learning rates of all strategies have the same time, those of late learners twice as
 //! much; the better one of each continues with more time; the strategies that are not significantly worse than the best
-//! on dev reach the last stage, where seeds are added until one is ahead or the time is over.
-
-use std::collections::BTreeMap;
+//! on dev reach the last stage, where seeds are added until one is ahead or the time is over; where the data is too much
+//! for that, the best two are trained once for as long as possible.
 
 use anyhow::Result;
 use totune_adapt::Strategy;
@@ -15,6 +14,7 @@ use crate::clock::Clock;
 use crate::comparison::LearningCurve;
 use crate::cost::{Evaluated, measure};
 use crate::first_stage::{self, FirstTrial, by_importance, fitted};
+use crate::last_stage::{self, SEEDS};
 use crate::progress::{Progress, Stage};
 use crate::runner::Runner;
 use crate::strategies::Entrant;
@@ -29,8 +29,6 @@ const FIRST: f64 = 0.35;
 const SECOND: f64 = 0.60;
 /// Share of the budget at which the learning curve has to be there; the page follows.
 const CURVE: f64 = 0.95;
-/// Seeds before candidates of the last stage are compared.
-const SEEDS: usize = 3;
 /// The smallest number of training examples that a trial goes through, over all epochs. After fewer steps no strategy
 /// that trains the encoder has learned anything, and its score says nothing about it; strategies without time for that
 /// many make room for others.
@@ -153,7 +151,12 @@ impl Race<'_> {
                 candidate.dropped = Some("worse on dev".into());
             }
         }
-        let sizes = self.sizes_of_last(candidates, &mut running);
+        let sizes = last_stage::sizes(
+            &mut running,
+            self.clock.left_of(LAST),
+            |at, seconds| self.fitting(&candidates[at], seconds, true),
+            |at, size| size.is_whole(self.n_train(), candidates[at].usual_epochs),
+        );
         for seed in 1..=self.most_seeds {
             for &at in &running {
                 let (candidate, size) = (&candidates[at], sizes[&at]);
@@ -176,29 +179,6 @@ impl Race<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The size of a trial of each candidate in `running`. If three seeds of all do not fit, there are fewer of them,
-    /// and if one does not, fewer candidates.
-    fn sizes_of_last(
-        &self,
-        candidates: &[Candidate],
-        running: &mut Vec<usize>,
-    ) -> BTreeMap<usize, Size> {
-        while !running.is_empty() {
-            let n = running.len();
-            let share = |seeds: usize| self.clock.left_of(LAST) / (n * seeds) as f64;
-            let size = |at: usize, seeds| self.fitting(&candidates[at], share(seeds), true);
-            let all = |seeds| {
-                let sizes = running.iter().map(|&at| Some((at, size(at, seeds)?)));
-                sizes.collect::<Option<BTreeMap<usize, Size>>>()
-            };
-            if let Some(sizes) = (1..=SEEDS).rev().find_map(all) {
-                return sizes;
-            }
-            running.pop();
-        }
-        BTreeMap::new()
     }
 
     /// Dev scores of a strategy that was trained on a quarter, on half and on all of the data: the benefit of more
@@ -235,7 +215,7 @@ impl Race<'_> {
     }
 
     fn fitting(&self, candidate: &Candidate, seconds: f64, predicts_test: bool) -> Option<Size> {
-        let n = self.runner.n(self.data, "train");
+        let n = self.n_train();
         let most = *candidate.epochs.end();
         let fewest = LEAST_SEEN.div_ceil(n.max(1)).min(most);
         let fewest = fewest.max(*candidate.epochs.start());
@@ -244,6 +224,10 @@ impl Race<'_> {
         let limits = (&epochs, n, least);
         let evaluated = self.evaluated(predicts_test);
         candidate.cost.fitting(seconds / SLACK, limits, evaluated)
+    }
+
+    fn n_train(&self) -> usize {
+        self.runner.n(self.data, "train")
     }
 
     fn evaluated(&self, predicts_test: bool) -> Evaluated {

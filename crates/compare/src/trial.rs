@@ -42,6 +42,13 @@ pub(crate) struct Size {
     pub epochs: usize,
 }
 
+impl Size {
+    /// Returns whether it is all of `n` examples, for so many epochs or more.
+    pub fn is_whole(self, n: usize, epochs: usize) -> bool {
+        self.examples >= n && self.epochs >= epochs
+    }
+}
+
 /// The result of a trial.
 #[derive(Debug)]
 pub(crate) struct TrialResult {
