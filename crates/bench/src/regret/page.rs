@@ -98,6 +98,8 @@ fn head(results: &Regret) -> String {
          The best of several scores on test is too high by chance, so a side that is as good as all others still has some regret.\n\
          `compare`: the choice of `totune compare` within {budget} s. Below 1,000 rows it chooses by cross-validation; its choice is then trained on \
          all rows.\n\
+         Its choice, trained at length: the grid's score of that strategy at the better of its learning rates on dev, so that what remains is the \
+         regret of the choice and not that of a short training; a floor remains as it is.\n\
          Best on dev of the grid: the choice of a person with the time for all of it.\n\
          Regression on frozen vectors: logistic regression, or ridge regression for scores, fitted on all rows; there is none for tags.\n\
          Example script's defaults: full fine-tuning by our training loop with the settings that transformers' `run_glue.py` and `run_ner.py` have by \

@@ -56,8 +56,9 @@ pub(super) struct Side {
 }
 
 /// The sides of a case, in the order of the columns.
-pub(super) const SIDES: [&str; 4] = [
+pub(super) const SIDES: [&str; 5] = [
     "`compare`",
+    "its choice, trained at length",
     "best on dev of the grid",
     "regression on frozen vectors",
     "example script's defaults",
@@ -120,18 +121,33 @@ impl CaseParts {
     }
 
     /// The result of each of [`SIDES`].
-    pub(super) fn sides(&self) -> [Option<Side>; 4] {
+    pub(super) fn sides(&self) -> [Option<Side>; SIDES.len()] {
         let grid = self.grid();
         let seconds = grid.iter().map(|side| side.seconds).sum();
         let on_dev = grid
             .into_iter()
             .max_by(|a, b| or_least(a.dev).total_cmp(&or_least(b.dev)));
+        let compared = self.of_parts(|job| matches!(job, Job::Compare { .. }));
         [
-            self.of_parts(|job| matches!(job, Job::Compare { .. })),
+            compared.clone(),
+            compared.map(|side| self.at_length(side)),
             on_dev.map(|side| Side { seconds, ..side }),
             self.of_parts(|job| *job == Job::Vectors),
             self.of_parts(|job| matches!(job, Job::ExampleScript { .. })),
         ]
+    }
+
+    /// The strategy that a comparison chose, at its better learning rate in the grid; a floor remains as it is.
+    fn at_length(&self, compared: Side) -> Side {
+        let mut grid = self.grid().into_iter();
+        let found = grid.find(|side| strategy(&side.setting) == strategy(&compared.setting));
+        match found {
+            Some(side) => Side {
+                seconds: compared.seconds + side.seconds,
+                ..side
+            },
+            None => compared,
+        }
     }
 
     /// Mean scores and seconds of the parts of some jobs.
@@ -146,6 +162,11 @@ impl CaseParts {
             seconds: mean(&seconds),
         })
     }
+}
+
+/// The strategy of a setting, without its learning rate.
+fn strategy(setting: &str) -> &str {
+    setting.rsplit_once(' ').map_or(setting, |(name, _)| name)
 }
 
 /// The mean of values; none where one of them is.
