@@ -60,18 +60,18 @@ impl Sources {
     /// A table as a typed value, or every error in it. `whole` is a table in which all keys are valid: where one is
     /// missing or wrong, its value is substituted so that the others can be checked.
     pub fn all<T: DeserializeOwned>(&self, table: &Table, whole: &str) -> Result<T, Vec<String>> {
+        let mut error = match T::deserialize(Value::Table(table.clone())) {
+            Ok(value) => return Ok(value),
+            Err(error) => error.to_string(),
+        };
         let whole: Table = toml::from_str(whole).expect("a literal is TOML");
-        let (mut table, mut slips) = (table.clone(), Vec::new());
-        while slips.len() < MOST {
-            let error = match T::deserialize(Value::Table(table.clone())) {
-                Ok(value) if slips.is_empty() => return Ok(value),
+        let (mut table, mut slips) = (table.clone(), vec![self.explain(&error)]);
+        while slips.len() < MOST && mend(&mut table, &error, &whole) {
+            match T::deserialize(Value::Table(table.clone())) {
                 Ok(_) => break,
-                Err(error) => error.to_string(),
-            };
-            slips.push(self.explain(&error));
-            if !mend(&mut table, &error, &whole) {
-                break;
+                Err(next) => error = next.to_string(),
             }
+            slips.push(self.explain(&error));
         }
         Err(slips)
     }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use rayon::prelude::*;
 use totune_sweep::Experiment;
 
 use crate::context::Context;
@@ -19,8 +20,9 @@ impl Papers {
         for paper in context.project.papers()? {
             println!("{paper}");
             let (experiments, mut wrong) = context.project.read_experiments(&paper)?;
-            for experiment in experiments {
-                match runs(&experiment) {
+            let counted: Vec<Result<String>> = experiments.par_iter().map(runs).collect();
+            for (experiment, counted) in experiments.iter().zip(counted) {
+                match counted {
                     Ok(runs) => println!("  {:<12} runs: {runs}", experiment.name),
                     Err(error) => wrong.push(format!("{error:#}")),
                 }
@@ -37,6 +39,6 @@ impl Papers {
 /// The profiles of an experiment with their numbers of runs: "fixture 4, small 60".
 fn runs(experiment: &Experiment) -> Result<String> {
     let count = |profile: &str| Ok(format!("{profile} {}", experiment.expand(profile)?.len()));
-    let counts = experiment.profiles().into_iter().map(count);
+    let counts = experiment.profiles().into_par_iter().map(count);
     Ok(counts.collect::<Result<Vec<_>>>()?.join(", "))
 }

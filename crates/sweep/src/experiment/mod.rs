@@ -368,11 +368,13 @@ fn check_different(profile: &str, runs: &[RunSpec], cells: &[Cell]) -> Result<()
         let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
         trials.chain(&cell.own)
     });
+    let of_cells: Vec<&RunSpec> = of_cells.collect();
+    // The others were checked where they were made, before a search changed any of their settings.
+    of_cells.iter().try_for_each(|run| run.validate())?;
     let all: Vec<&RunSpec> = runs.iter().chain(of_cells).collect();
     let ids: Vec<String> = all.par_iter().map(|run| run.id()).collect();
     let mut seen = HashMap::new();
     for (run, id) in all.into_iter().zip(ids) {
-        run.validate()?;
         if let Some(first) = seen.insert(id, run) {
             let arms = if first.arm == run.arm {
                 format!("arm {}", run.arm)
