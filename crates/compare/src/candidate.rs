@@ -60,10 +60,14 @@ impl Candidate {
         self.trials.push((lr, trial));
     }
 
-    /// Adds a trial of the last stage. Of all models the one with the best dev score is kept.
+    /// Adds a trial of the last stage. Of the models of that stage the one with the best dev score is kept.
     pub fn add_final(&mut self, mut trial: TrialResult) {
-        for (_, earlier) in &mut self.trials {
-            earlier.model = None;
+        // The first one may be worse than the trial before it, see `last`.
+        let is_first = self.finals.is_empty();
+        for (lr, earlier) in &mut self.trials {
+            if !is_first || *lr != self.lr {
+                earlier.model = None;
+            }
         }
         let mut earlier = self.finals.iter_mut();
         match earlier.find(|earlier| earlier.model.is_some()) {
@@ -74,22 +78,56 @@ impl Candidate {
         self.finals.push(trial);
     }
 
-    /// The model that was kept.
+    /// The model that was kept, of the trials that its score is of.
     pub fn take_model(&mut self) -> Option<Model> {
-        let earlier = self.trials.iter_mut().map(|(_, trial)| trial);
-        let mut all = self.finals.iter_mut().chain(earlier);
-        all.find_map(|trial| trial.model.take()).map(|model| *model)
+        let is_of_last = self.is_of_last();
+        let earlier = self.trials.iter_mut().filter(|(lr, _)| *lr == self.lr);
+        let earlier = earlier.map(|(_, trial)| trial);
+        let mut all: Vec<&mut TrialResult> = earlier.chain(&mut self.finals).collect();
+        if is_of_last {
+            all.reverse();
+        }
+        let mut models = all.into_iter().filter_map(|trial| trial.model.take());
+        models.next().map(|model| *model)
     }
 
-    /// The trials of the last stage; before it the longest one at the chosen learning rate.
+    /// The trials that its score is of: those of the last stage, or the longest one before it at the chosen learning rate.
     pub fn best_trials(&self) -> Vec<&TrialResult> {
-        if self.finals.is_empty() {
-            let trials = self.trials.iter().rev();
-            let mut at_rate = trials.filter(|(lr, trial)| *lr == self.lr && !trial.diverged);
-            return at_rate.next().map(|(_, trial)| trial).into_iter().collect();
+        let last = self.last();
+        match self.earlier() {
+            Some(earlier) if last.is_empty() => vec![earlier],
+            _ => last,
         }
-        let finals = self.finals.iter();
-        finals.filter(|trial| !trial.diverged).collect()
+    }
+
+    /// Whether its score is of the last stage.
+    pub fn is_of_last(&self) -> bool {
+        !self.last().is_empty()
+    }
+
+    /// The trial before the last stage, where those of that stage, which its score is of, went through more examples.
+    pub fn before_last(&self) -> Option<&TrialResult> {
+        let last = *self.last().first()?;
+        let earlier = self.earlier()?;
+        (earlier.size.seen() < last.size.seen()).then_some(earlier)
+    }
+
+    /// The trials of the last stage. A single one that ends with a lower dev score than the shorter trial before it went
+    /// astray, as fine-tuning sometimes does, and does not count.
+    fn last(&self) -> Vec<&TrialResult> {
+        let finals = self.finals.iter().filter(|trial| !trial.diverged);
+        let finals: Vec<&TrialResult> = finals.collect();
+        match (&finals[..], self.earlier()) {
+            ([one], Some(earlier)) if one.dev < earlier.dev => Vec::new(),
+            _ => finals,
+        }
+    }
+
+    /// The longest trial before the last stage at the chosen learning rate.
+    fn earlier(&self) -> Option<&TrialResult> {
+        let trials = self.trials.iter().rev();
+        let mut at_rate = trials.filter(|(lr, trial)| *lr == self.lr && !trial.diverged);
+        at_rate.next().map(|(_, trial)| trial)
     }
 
     /// Its mean dev score; `None` before a trial.
@@ -129,18 +167,22 @@ pub(crate) fn by_dev(candidates: &[Candidate]) -> Vec<usize> {
     order.into_iter().map(|(at, _)| at).collect()
 }
 
-/// The candidates of the last stage: the best on dev, and those that are not significantly worse, at most three and at
-/// least two.
-pub(crate) fn leaders(runner: &Runner, candidates: &[Candidate]) -> Vec<usize> {
+/// The candidates of the last stage, the best on dev first, and how many of them are not significantly worse than it: at
+/// most three, and at least two candidates.
+pub(crate) fn leaders(runner: &Runner, candidates: &[Candidate]) -> (Vec<usize>, usize) {
     let order = by_dev(candidates);
     let Some(&first) = order.first() else {
-        return order;
+        return (order, 0);
     };
-    let close = order[1..].iter().enumerate().filter(|(place, at)| {
-        *place == 0 || !is_worse(runner, &candidates[**at], &candidates[first])
-    });
-    let close = close.map(|(_, at)| *at).take(FINALISTS - 1);
-    [first].into_iter().chain(close).collect()
+    let others = order[1..].iter().copied();
+    let is_close = |at: &usize| !is_worse(runner, &candidates[*at], &candidates[first]);
+    let close = others.clone().filter(is_close).take(FINALISTS - 1);
+    let mut leaders: Vec<usize> = [first].into_iter().chain(close).collect();
+    let n_close = leaders.len();
+    if n_close < 2 {
+        leaders.extend(others.take(1));
+    }
+    (leaders, n_close)
 }
 
 /// Returns whether a candidate of the last stage is significantly worse than the best one there.

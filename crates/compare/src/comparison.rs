@@ -5,7 +5,7 @@ use serde::Serialize;
 use totune_adapt::Dtype;
 use totune_data::{Dataset, Pairs};
 
-use crate::floors::MAJORITY;
+use crate::choice::choose;
 use crate::row::{Row, ScoredRow};
 use crate::scorer::Scorer;
 use crate::sentence::{examples_note, sentence};
@@ -160,70 +160,4 @@ fn pairs_note(
          itself."
             .to_string()
     })
-}
-
-/// Flags the strategies that are no better than the most frequent answer by more than `margin`: that they lose to
-/// others would be a statement about their time and not about them.
-fn mark_unlearned(rows: &mut [ScoredRow], margin: f64) {
-    let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
-    let majority = rows.iter().find(|scored| scored.row.name == MAJORITY);
-    // The correlation is undefined if all predictions are equal.
-    let floor = majority.and_then(|scored| score(&scored.row));
-    let floor = floor.filter(|score| score.is_finite()).unwrap_or(0.0);
-    for row in rows.iter_mut().map(|scored| &mut scored.row) {
-        row.unlearned = row.is_strategy && score(row).is_some_and(|score| score <= floor + margin);
-        if row.unlearned {
-            let seconds = row.train_seconds.unwrap_or(0.0);
-            row.note = Some(format!("learned nothing in {seconds:.0} s"));
-        }
-    }
-}
-
-/// Chooses a row on dev and scores all on test; the index of the choice, if there is one.
-///
-/// The highest mean dev score is chosen, and of those that are equivalent to it (the interval of the difference lies within
-/// the margin) the one that trains fastest.
-fn choose(rows: &mut [ScoredRow], scorer: &Scorer, margin: f64) -> Result<Option<usize>> {
-    for scored in rows.iter_mut().filter(|one| !one.on_test.is_empty()) {
-        scored.row.test = Some(scorer.mean(&scored.on_test)?);
-    }
-    mark_unlearned(rows, margin);
-    let candidates: Vec<usize> = (0..rows.len())
-        .filter(|&at| rows[at].row.test.is_some() && !rows[at].on_dev.is_empty())
-        .filter(|&at| rows[at].part.is_none())
-        .collect();
-    // With folds there is no other split to choose on.
-    let dev = |at: usize| {
-        let row = &rows[at].row;
-        let own = row.test.map(|test| test.value);
-        row.dev.or(own).unwrap_or(f64::NEG_INFINITY)
-    };
-    let best = candidates.iter().copied();
-    let Some(best) = best.max_by(|&a, &b| dev(a).total_cmp(&dev(b))) else {
-        return Ok(None);
-    };
-    let seconds = |at: usize| rows[at].row.train_seconds.unwrap_or(f64::INFINITY);
-    let mut chosen = best;
-    for &at in candidates.iter().filter(|&&at| at != best) {
-        let found = scorer.difference(&rows[at].on_dev, &rows[best].on_dev)?;
-        let is_equivalent = found.low >= -margin && found.high <= margin;
-        if is_equivalent && seconds(at) < seconds(chosen) {
-            chosen = at;
-        }
-    }
-    let of_chosen = rows[chosen].on_test.clone();
-    for (at, scored) in rows.iter_mut().enumerate() {
-        if at == chosen || scored.on_test.is_empty() || scored.row.unlearned {
-            continue;
-        }
-        let own = &scored.on_test;
-        scored.row.difference = Some(match scored.part {
-            None => scorer.difference(own, &of_chosen)?,
-            Some(part) => {
-                let same: Vec<_> = of_chosen.iter().map(|all| all.part(part)).collect();
-                scorer.difference(own, &same.iter().collect::<Vec<_>>())?
-            }
-        });
-    }
-    Ok(Some(chosen))
 }

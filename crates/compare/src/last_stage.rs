@@ -6,16 +6,16 @@ use crate::trial::Size;
 
 /// Seeds before leaders are compared.
 pub(crate) const SEEDS: usize = 3;
-/// Leaders that go on where there is no time for all examples.
+/// Leaders that go on where there is no time for all examples, at most.
 const UNFINISHED: usize = 2;
 
 /// The sizes of the trials of these leaders, the best one first, within `seconds`; leaders without time for one are
-/// removed from the end.
+/// removed from the end. `n_close` of them are not significantly worse than the best.
 ///
 /// There are as many seeds, three at most, as leave each of them a trial that `is_whole`: until then more training adds
-/// more to a score than the noise of a seed takes away. Where not even one seed does, two leaders share the time.
+/// more to a score than the noise of a seed takes away. Where not even one seed does, two that are close share the time.
 pub(crate) fn sizes(
-    leaders: &mut Vec<usize>,
+    (leaders, n_close): (&mut Vec<usize>, usize),
     seconds: f64,
     fitting: impl Fn(usize, f64) -> Option<Size>,
     is_whole: impl Fn(usize, Size) -> bool,
@@ -30,7 +30,7 @@ pub(crate) fn sizes(
         let whole =
             |sizes: &BTreeMap<usize, Size>| sizes.iter().all(|(at, size)| is_whole(*at, *size));
         let seeds = (1..=SEEDS).rev().filter_map(all).find(whole);
-        if let Some(sizes) = seeds.or_else(|| all(1).filter(|_| n <= UNFINISHED)) {
+        if let Some(sizes) = seeds.or_else(|| all(1).filter(|_| n <= UNFINISHED.min(n_close))) {
             return sizes;
         }
         leaders.pop();
@@ -45,6 +45,10 @@ mod tests {
     /// Leaders and the epochs over 100 examples that each has, or its examples where there are fewer: an example takes
     /// 1 s, and a trial needs ten of them.
     fn leading(n: usize, seconds: f64) -> Vec<(usize, usize, usize)> {
+        leading_close((n, n), seconds)
+    }
+
+    fn leading_close((n, n_close): (usize, usize), seconds: f64) -> Vec<(usize, usize, usize)> {
         let fitting = |_: usize, seconds: f64| {
             let epochs = (seconds / 100.0) as usize;
             let examples = if epochs == 0 { seconds as usize } else { 100 };
@@ -52,9 +56,8 @@ mod tests {
             (examples >= 10).then_some(Size { examples, epochs })
         };
         let mut leaders: Vec<usize> = (0..n).collect();
-        let sizes = sizes(&mut leaders, seconds, fitting, |_, size| {
-            size.is_whole(100, 3)
-        });
+        let is_whole = |_: usize, size: Size| size.is_whole(100, 3);
+        let sizes = sizes((&mut leaders, n_close), seconds, fitting, is_whole);
         let found = leaders
             .iter()
             .map(|at| (*at, sizes[at].examples, sizes[at].epochs));
@@ -78,5 +81,7 @@ mod tests {
         assert_eq!(leading(3, 19.0), [(0, 19, 1)]);
         assert_eq!(leading(3, 9.0), []);
         assert_eq!(leading(1, 200.0), [(0, 100, 2)]);
+        assert_eq!(leading_close((2, 1), 599.0), [(0, 100, 5)], "worse");
+        assert_eq!(leading_close((2, 1), 600.0).len(), 2);
     }
 }

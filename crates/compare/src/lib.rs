@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod candidate;
+mod choice;
 mod clock;
 mod comparison;
 mod cost;

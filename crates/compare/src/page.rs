@@ -13,7 +13,6 @@ use totune_plot::{Figure, Panel};
 use crate::comparison::Comparison;
 use crate::errors::Errors;
 use crate::row::Row;
-use crate::sentence::relation;
 
 /// The page as one HTML file: style and figures inside, no script, nothing to fetch.
 ///
@@ -53,6 +52,7 @@ pub fn page(
         comparison => Value::from(Serde(comparison)),
         rows => Value::from(Serde(&rows)),
         has_dev => comparison.rows.iter().any(|row| row.dev.is_some()),
+        same_time => comparison.rows.iter().any(|row| row.is_of_same_time),
         errors => Value::from(Serde(errors)),
         time => safe(time),
         curve => safe(curve),
@@ -94,8 +94,8 @@ impl PageRow {
             interval: row
                 .test
                 .map_or(String::new(), |test| interval(test.low, test.high)),
-            relation: match row.difference {
-                Some(found) => relation(found, comparison.margin),
+            relation: match row.relation(comparison.margin) {
+                Some(relation) => relation,
                 None if chosen => "the choice".into(),
                 None => String::new(),
             },

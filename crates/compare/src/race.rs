@@ -145,14 +145,14 @@ impl Race<'_> {
 
     /// Seeds of the leaders, in rounds, until one is ahead or the time is over.
     fn last(&self, candidates: &mut [Candidate]) -> Result<()> {
-        let mut running = leaders(self.runner, candidates);
+        let (mut running, n_close) = leaders(self.runner, candidates);
         for (at, candidate) in candidates.iter_mut().enumerate() {
             if !running.contains(&at) && candidate.dropped.is_none() {
                 candidate.dropped = Some("worse on dev".into());
             }
         }
         let sizes = last_stage::sizes(
-            &mut running,
+            (&mut running, n_close),
             self.clock.left_of(LAST),
             |at, seconds| self.fitting(&candidates[at], seconds, true),
             |at, size| size.is_whole(self.n_train(), candidates[at].usual_epochs),

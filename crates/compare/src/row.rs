@@ -8,6 +8,7 @@ use crate::floors::FloorResult;
 use crate::predictions::Predictions;
 use crate::runner::Runner;
 use crate::scorer::{Estimate, Scorer};
+use crate::sentence::relation;
 use crate::strategies::Entrant;
 use crate::trial::TrialResult;
 
@@ -50,6 +51,9 @@ pub struct Row {
     pub unlearned: bool,
     /// True where the score is that of the first fold alone.
     pub is_partial: bool,
+    /// True where the difference is from the choice after a training as short as that of this strategy, which left the race
+    /// before the last stage, or the other way round.
+    pub is_of_same_time: bool,
     /// The reason why it has no scores, or fewer models than others.
     pub note: Option<String>,
     /// Seconds of training and dev score after each epoch, of the trial with the median score.
@@ -60,6 +64,24 @@ impl Row {
     /// The name of its strategy or floor, without what tells it from others of the same.
     pub(crate) fn strategy(&self) -> &str {
         self.name.split(' ').next().unwrap_or_default()
+    }
+
+    /// Its difference from the choice in words, where it has one.
+    pub(crate) fn relation(&self, margin: f64) -> Option<String> {
+        let words = relation(self.difference?, margin);
+        Some(match (self.is_partial, self.is_of_same_time) {
+            (true, _) => format!("{words} on the first fold"),
+            (_, true) => format!("{words} after the same time"),
+            (false, false) => words,
+        })
+    }
+
+    /// Seconds of training for an example in an epoch; none of what is trained without epochs or in no time.
+    pub(crate) fn seconds_per_example(&self) -> Option<f64> {
+        let seen = (self.examples * self.epochs) as f64;
+        self.train_seconds
+            .filter(|seconds| *seconds > 0.0 && seen > 0.0)
+            .map(|seconds| seconds / seen)
     }
 
     /// Whether it is full fine-tuning of the encoder of `other`.
@@ -90,15 +112,29 @@ pub(crate) struct ScoredRow<'a> {
     pub on_test: Vec<&'a Predictions>,
     /// Indices of the test examples that the predictions are of, where they are not all.
     pub part: Option<&'a [usize]>,
+    /// True where the predictions are of the last stage of a race.
+    pub is_of_last: bool,
+    /// Test predictions after a shorter training in the stage before it.
+    pub before: Option<&'a Predictions>,
 }
 
 impl<'a> ScoredRow<'a> {
+    /// The test predictions; those after the shorter training where they are wanted and there are some.
+    pub fn on_test_or_before(&self, before: bool) -> Vec<&'a Predictions> {
+        match self.before.filter(|_| before) {
+            Some(before) => vec![before],
+            None => self.on_test.clone(),
+        }
+    }
+
     pub fn without_scores(row: Row) -> Self {
         Self {
             row,
             on_dev: Vec::new(),
             on_test: Vec::new(),
             part: None,
+            is_of_last: false,
+            before: None,
         }
     }
 
@@ -119,7 +155,7 @@ impl<'a> ScoredRow<'a> {
             },
             on_dev,
             on_test: floor.on_test.iter().collect(),
-            part: None,
+            ..Self::without_scores(Row::default())
         }
     }
 
@@ -151,6 +187,8 @@ impl<'a> ScoredRow<'a> {
                 .filter_map(|one| one.on_test.as_ref())
                 .collect(),
             part: None,
+            is_of_last: candidate.is_of_last(),
+            before: candidate.before_last().and_then(|one| one.on_test.as_ref()),
         }
     }
 }

@@ -26,12 +26,13 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     let full = rows
         .iter()
         .find(|row| row.is_full_beside(best) && !row.unlearned);
-    if let (Some(full), Some(seconds)) = (full, best.train_seconds)
+    // All of them train for about the same time; what they differ in is how far they come in it.
+    if let (Some(full), Some(seconds)) = (full, best.seconds_per_example())
         && best.name != full.name
-        && let Some(of_full) = full.train_seconds.filter(|of_full| *of_full > 0.0)
+        && let Some(of_full) = full.seconds_per_example()
     {
         let percent = 100.0 * seconds / of_full;
-        parts[0] += &format!(", {percent:.0} % of the training time of full fine-tuning");
+        parts[0] += &format!(", {percent:.0} % of the time of full fine-tuning for each epoch");
     }
     let others = rows.iter().enumerate();
     let others = others.filter(|(at, row)| *at != chosen && row.name != MAJORITY);
@@ -44,16 +45,9 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
         let is_near = row.encoder.is_none() || row.encoder == best.encoder;
         let is_named = is_near && ALWAYS.contains(&row.strategy());
         let is_named = is_named || second.as_ref() == Some(&row.name);
-        match (row.difference, &row.note) {
+        match (row.relation(margin), &row.note) {
             _ if !is_named => {}
-            (Some(found), _) => {
-                let on = if row.is_partial {
-                    " on the first fold"
-                } else {
-                    ""
-                };
-                parts.push(format!("{} {}{on}", row.noun, relation(found, margin)));
-            }
+            (Some(relation), _) => parts.push(format!("{} {relation}", row.noun)),
             (None, Some(note)) if row.unlearned => parts.push(format!("{} {note}", row.noun)),
             (None, _) => {}
         }
@@ -101,7 +95,7 @@ fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
 pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
     let found = row
         .difference
-        .filter(|_| row.name != MAJORITY && !row.is_partial)?;
+        .filter(|_| row.name != MAJORITY && !row.is_partial && !row.is_of_same_time)?;
     let more = examples_to_decide(found, n)?;
     Some(format!(
         "About {more} more test examples would decide between the choice and {}, if they differ by {:.3}.",
@@ -131,6 +125,8 @@ mod tests {
             test: Some(estimate((test, test - 0.01, test + 0.01))),
             difference: difference.map(estimate),
             train_seconds: Some(seconds),
+            examples: 1000,
+            epochs: 2,
             ..Row::default()
         }
     }
@@ -170,7 +166,7 @@ mod tests {
         ];
         assert_eq!(
             sentence(&rows, 2, "accuracy", 0.01).unwrap(),
-            "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the training time of full fine-tuning; \
+            "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the time of full fine-tuning for each epoch; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
         );
     }
@@ -197,7 +193,7 @@ mod tests {
         ];
         assert_eq!(
             sentence(&rows, 0, "accuracy", 0.01).unwrap(),
-            "Last-2 on large: accuracy 0.850 [0.840, 0.860], 100 % of the training time of full fine-tuning; \
+            "Last-2 on large: accuracy 0.850 [0.840, 0.860], 100 % of the time of full fine-tuning for each epoch; \
              full on small loses 0.100; full on large loses 0.100."
         );
     }

@@ -43,6 +43,11 @@ pub(crate) struct Size {
 }
 
 impl Size {
+    /// Examples over all epochs.
+    pub fn seen(self) -> usize {
+        self.examples * self.epochs
+    }
+
     /// Returns whether it is all of `n` examples, for so many epochs or more.
     pub fn is_whole(self, n: usize, epochs: usize) -> bool {
         self.examples >= n && self.epochs >= epochs
