@@ -6,7 +6,7 @@ use crate::cost::Cost;
 use crate::model::Model;
 use crate::runner::Runner;
 use crate::strategies::{Entrant, epochs};
-use crate::trial::TrialResult;
+use crate::trial::{Size, TrialResult};
 
 /// The usual reason why a candidate has no score.
 pub(crate) const NO_TIME: &str = "no time for it within the budget";
@@ -121,6 +121,12 @@ impl Candidate {
             ([one], Some(earlier)) if one.dev < earlier.dev => Vec::new(),
             _ => finals,
         }
+    }
+
+    /// The size of the trial that its score is of before the last stage, if that predicted test.
+    pub fn tested(&self) -> Option<Size> {
+        let earlier = self.earlier()?;
+        earlier.on_test.as_ref().map(|_| earlier.size)
     }
 
     /// The longest trial before the last stage at the chosen learning rate.

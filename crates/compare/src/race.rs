@@ -33,6 +33,8 @@ const CURVE: f64 = 0.95;
 /// that trains the encoder has learned anything, and its score says nothing about it; strategies without time for that
 /// many make room for others.
 const LEAST_SEEN: usize = 2000;
+/// Factor on the examples of a trial that predicted test from which on a longer one is worth its time.
+const LONGER: usize = 2;
 /// Factor on the estimated time of a trial: one that would take longer than what is left is not started.
 pub(crate) const SLACK: f64 = 1.15;
 
@@ -121,7 +123,7 @@ impl Race<'_> {
     }
 
     /// Runs the better learning rate of each strategy for more time, with predictions of test; if that does not fit for
-    /// all, the lowest on dev are dropped.
+    /// all, the lowest on dev are dropped. Where the first stage predicted test, little more is left to the last one.
     fn second(&self, candidates: &mut [Candidate]) -> Result<()> {
         let mut order = by_dev(candidates);
         let sizes = loop {
@@ -135,6 +137,10 @@ impl Race<'_> {
         };
         for (at, size) in order.into_iter().zip(sizes) {
             let Some(size) = size else { continue };
+            let before = candidates[at].tested();
+            if before.is_some_and(|before| size.seen() < LONGER * before.seen()) {
+                continue;
+            }
             let lr = candidates[at].lr;
             if let Some(trial) = self.trial(&candidates[at], (lr, 1), size, true)? {
                 candidates[at].add(lr, trial);
