@@ -119,7 +119,8 @@ pub fn compare(
     runner.keeps_models = request.keeps_model;
     runner.dtype = request.dtype;
     let on_sample = race(&runner, data, request, progress);
-    let candidates = on_sample.measured(
+    let candidates = cost::measured(
+        &on_sample,
         entrants(&runner, request, data.splits.train()),
         &sample_name,
     )?;

@@ -7,12 +7,11 @@
 //! for that, the best two are trained once for as long as possible.
 
 use anyhow::Result;
-use totune_adapt::Strategy;
 
 use crate::candidate::{Candidate, by_dev, is_behind, leaders};
 use crate::clock::Clock;
 use crate::comparison::LearningCurve;
-use crate::cost::{Evaluated, measure};
+use crate::cost::Evaluated;
 use crate::first_stage::{self, FirstTrial, by_importance, fitted};
 use crate::last_stage::{self, SEEDS};
 use crate::progress::{Progress, Stage};
@@ -20,8 +19,6 @@ use crate::runner::Runner;
 use crate::strategies::Entrant;
 use crate::trial::{Size, Trial, TrialResult};
 
-/// Share of the budget at which costs have to be measured.
-const MEASURED: f64 = 0.25;
 /// Share of the budget at which the last stage has to be over.
 const LAST: f64 = 0.86;
 /// Shares of the time from the beginning of the race to there at which the first stages have to be over.
@@ -51,34 +48,6 @@ pub(crate) struct Race<'a> {
 }
 
 impl Race<'_> {
-    /// The entrants whose cost could be measured in time, on a sample of the data. A strategy that trains all layers in
-    /// the end takes no longer for a step than full fine-tuning, and is not measured again.
-    pub fn measured(&self, entrants: Vec<Entrant>, sample: &str) -> Result<Vec<Candidate>> {
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for entrant in entrants {
-            let as_full = Entrant {
-                strategy: Strategy::Full,
-                ..entrant
-            };
-            let is_as_dear = matches!(entrant.strategy, Strategy::TwoPhase | Strategy::Gradual);
-            let mut known = candidates.iter();
-            let full = known.find(|candidate| is_as_dear && candidate.entrant == as_full);
-            let cost = match full {
-                Some(full) => Some(full.cost),
-                None => {
-                    let name = self.runner.name(entrant);
-                    self.progress.stage(&Stage::measuring(&name, self.clock));
-                    measure(self.runner, entrant, sample, self.clock.end_of(MEASURED))?
-                }
-            };
-            match cost {
-                Some(cost) => candidates.push(Candidate::new(entrant, cost, self.runner)),
-                None => break,
-            }
-        }
-        Ok(candidates)
-    }
-
     /// Runs all stages; whatever ended in time is in the candidates.
     pub fn run(&self, candidates: &mut [Candidate]) -> Result<()> {
         self.first(candidates)?;
