@@ -20,6 +20,7 @@ mod first_stage;
 mod floors;
 mod folds;
 mod last_stage;
+mod learning_curve;
 mod model;
 mod page;
 mod predictions;
@@ -208,7 +209,9 @@ fn by_race(
     let mut outcome = comparison::conclude(data, request, parts, &|name| {
         let mut named = candidates.iter();
         let candidate = named.find(|candidate| runner.name(candidate.entrant) == name);
-        candidate.map_or(Ok(Vec::new()), |candidate| race.learning_curve(candidate))
+        candidate.map_or(Ok(Vec::new()), |candidate| {
+            learning_curve::learning_curve(&race, candidate)
+        })
     })?;
     let kept = outcome.comparison.kept().map(|row| &row.name);
     let mut named = candidates.iter_mut();

@@ -10,7 +10,6 @@ use anyhow::Result;
 
 use crate::candidate::{Candidate, by_dev, is_behind, leaders};
 use crate::clock::Clock;
-use crate::comparison::LearningCurve;
 use crate::cost::Evaluated;
 use crate::first_stage::{self, FirstTrial, by_importance, fitted};
 use crate::last_stage::{self, SEEDS};
@@ -25,7 +24,7 @@ const LAST: f64 = 0.86;
 const FIRST: f64 = 0.35;
 const SECOND: f64 = 0.60;
 /// Share of the budget at which the learning curve has to be there; the page follows.
-const CURVE: f64 = 0.95;
+pub(crate) const CURVE: f64 = 0.95;
 /// The smallest number of training examples that a trial goes through, over all epochs. After fewer steps no strategy
 /// that trains the encoder has learned anything, and its score says nothing about it; strategies without time for that
 /// many make room for others.
@@ -52,7 +51,8 @@ impl Race<'_> {
     pub fn run(&self, candidates: &mut [Candidate]) -> Result<()> {
         self.first(candidates)?;
         self.second(candidates)?;
-        self.last(candidates)
+        self.last(candidates)?;
+        self.belated(candidates)
     }
 
     /// Runs the learning rates of all strategies for the same time, as far as they fit. Where not even the leading ones
@@ -156,31 +156,26 @@ impl Race<'_> {
         Ok(())
     }
 
-    /// Dev scores of a strategy that was trained on a quarter, on half and on all of the data: the benefit of more
-    /// labels. Empty if there is no time for it.
-    pub fn learning_curve(&self, candidate: &Candidate) -> Result<LearningCurve> {
-        let Some(full) = candidate.finals.first().map(|trial| trial.size) else {
-            return Ok(Vec::new());
+    /// A trial of each strategy that the first stage had no time for, where the others have left some: no longer than theirs
+    /// before the last stage, with which it is compared.
+    fn belated(&self, candidates: &mut [Candidate]) -> Result<()> {
+        let trials = candidates.iter().flat_map(|one| &one.trials);
+        let longest = trials.map(|(_, trial)| trial.seconds).reduce(f64::max);
+        let Some(longest) = longest else {
+            return Ok(());
         };
-        let mut points = Vec::new();
-        for share in [0.25, 0.5] {
-            let size = Size {
-                examples: (full.examples as f64 * share) as usize,
-                ..full
-            };
-            let seconds = candidate.cost.seconds(size, self.evaluated(false)) * SLACK;
-            let is_small =
-                size.examples < self.runner.encoder(candidate.entrant).facts.batch_size();
-            if is_small || seconds > self.clock.left_of(CURVE) {
+        for candidate in candidates.iter_mut().filter(|one| one.trials.is_empty()) {
+            let seconds = self.clock.left_of(LAST).min(longest);
+            let Some(size) = self.fitting(candidate, seconds, true) else {
                 continue;
+            };
+            if let Some(trial) = self.trial(candidate, (candidate.lr, 1), size, true)? {
+                candidate.add(candidate.lr, trial);
+                candidate.dropped = None;
+                candidate.choose_rate();
             }
-            let trial = self.trial(candidate, (candidate.lr, 2), size, false)?;
-            points.extend(trial.and_then(|trial| Some((trial.size.examples, trial.dev?))));
         }
-        if let (false, Some(dev)) = (points.is_empty(), candidate.dev()) {
-            points.push((full.examples, dev));
-        }
-        Ok(points)
+        Ok(())
     }
 
     /// Seconds until this share of the time of the first stages is over.
@@ -205,7 +200,8 @@ impl Race<'_> {
         self.runner.n(self.data, "train")
     }
 
-    fn evaluated(&self, predicts_test: bool) -> Evaluated {
+    /// The examples that a trial predicts.
+    pub fn evaluated(&self, predicts_test: bool) -> Evaluated {
         Evaluated {
             dev: self.runner.n(self.data, "dev"),
             test: if predicts_test {
@@ -218,7 +214,7 @@ impl Race<'_> {
 
     /// Runs one trial. It is interrupted only when the time of all of them is over: one that takes longer than
     /// estimated still has a result.
-    fn trial(
+    pub fn trial(
         &self,
         candidate: &Candidate,
         (lr, seed): (f64, u64),
