@@ -171,7 +171,7 @@ fn shown(target: &Target, labels: &[String]) -> String {
 fn shown_text(input: &Input) -> String {
     let text = match input {
         Input::Text(text) => text.clone(),
-        Input::Pair(first, second) => format!("{first} ⏵ {second}"),
+        Input::Pair(first, second) => format!("{first} | {second}"),
         Input::Words(words) => words.join(" "),
     };
     match text.char_indices().nth(300) {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use minijinja::value::{Serde, Value};
-use minijinja::{Environment, context};
+use minijinja::{Environment, HtmlEscape, context};
 use serde::Serialize;
 use totune_plot::levels::Level;
 use totune_plot::lines::{LinePanel, LineSeries};
@@ -51,6 +51,7 @@ pub fn page(
         style => Value::from_safe_string(include_str!("../templates/compare.css").to_string()),
         comparison => Value::from(Serde(comparison)),
         rows => Value::from(Serde(&rows)),
+        notes => comparison.notes.iter().map(|note| with_code(note)).collect::<Vec<_>>(),
         has_dev => comparison.rows.iter().any(|row| row.dev.is_some()),
         same_time => comparison.rows.iter().any(|row| row.is_of_same_time),
         errors => Value::from(Serde(errors)),
@@ -59,6 +60,19 @@ pub fn page(
         command => command,
         train => train,
     })?)
+}
+
+/// A note as HTML, with what is in backticks as code.
+fn with_code(note: &str) -> Value {
+    let parts = note.split('`').enumerate().map(|(at, part)| {
+        let part = HtmlEscape(part);
+        if at % 2 == 1 {
+            format!("<code>{part}</code>")
+        } else {
+            part.to_string()
+        }
+    });
+    Value::from_safe_string(parts.collect())
 }
 
 /// A row as the table shows it.
@@ -191,7 +205,7 @@ mod tests {
             chosen: Some("full".into()),
             rows: Vec::new(),
             learning_curve: Vec::new(),
-            notes: Vec::new(),
+            notes: vec!["With `--pairs joint`, a < b.".into()],
             budget_seconds: 60.0,
             spent_seconds: 50.0,
             stopped: false,
@@ -208,5 +222,6 @@ mod tests {
         };
         assert!(with(Some(train)).contains(train));
         assert!(!with(None).contains("totune train"));
+        assert!(with(None).contains("With <code>--pairs joint</code>, a &lt; b."));
     }
 }
