@@ -4,17 +4,10 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use anyhow::Result;
-use totune_adapt::Strategy;
 
-use crate::candidate::Candidate;
-use crate::progress::Stage;
-use crate::race::Race;
 use crate::runner::Runner;
 use crate::strategies::{Entrant, epochs};
 use crate::trial::{Size, Trial, TrialResult};
-
-/// Share of the budget at which costs have to be measured.
-const MEASURED: f64 = 0.25;
 
 /// Seconds that a strategy takes for an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,41 +70,9 @@ impl Cost {
     }
 }
 
-/// The entrants whose cost could be measured in time, on a sample of the data. A strategy that trains all layers in the end
-/// takes no longer for a step than full fine-tuning, and is not measured again.
-pub(crate) fn measured(
-    race: &Race,
-    entrants: Vec<Entrant>,
-    sample: &str,
-) -> Result<Vec<Candidate>> {
-    let mut candidates: Vec<Candidate> = Vec::new();
-    for entrant in entrants {
-        let as_full = Entrant {
-            strategy: Strategy::Full,
-            ..entrant
-        };
-        let is_as_dear = matches!(entrant.strategy, Strategy::TwoPhase | Strategy::Gradual);
-        let mut known = candidates.iter();
-        let full = known.find(|candidate| is_as_dear && candidate.entrant == as_full);
-        let cost = match full {
-            Some(full) => Some(full.cost),
-            None => {
-                let name = race.runner.name(entrant);
-                race.progress.stage(&Stage::measuring(&name, race.clock));
-                measure(race.runner, entrant, sample, race.clock.end_of(MEASURED))?
-            }
-        };
-        match cost {
-            Some(cost) => candidates.push(Candidate::new(entrant, cost, race.runner)),
-            None => break,
-        }
-    }
-    Ok(candidates)
-}
-
 /// Measures a strategy on an encoder, with a sample of the data; `None` if it was stopped from outside, or did not end
 /// in time.
-fn measure(
+pub(crate) fn measure(
     runner: &Runner,
     entrant: Entrant,
     sample: &str,

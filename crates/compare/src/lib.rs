@@ -21,12 +21,14 @@ mod floors;
 mod folds;
 mod last_stage;
 mod learning_curve;
+mod measuring;
 mod model;
 mod page;
 mod predictions;
 mod progress;
 mod race;
 mod reference;
+mod relation;
 mod row;
 mod runner;
 mod scorer;
@@ -120,7 +122,7 @@ pub fn compare(
     runner.keeps_models = request.keeps_model;
     runner.dtype = request.dtype;
     let on_sample = race(&runner, data, request, progress);
-    let candidates = cost::measured(
+    let candidates = measuring::measured(
         &on_sample,
         entrants(&runner, request, data.splits.train()),
         &sample_name,

@@ -6,9 +6,9 @@ use totune_adapt::Recipe;
 use crate::candidate::Candidate;
 use crate::floors::FloorResult;
 use crate::predictions::Predictions;
+use crate::relation::relation;
 use crate::runner::Runner;
 use crate::scorer::{Estimate, Scorer};
-use crate::sentence::relation;
 use crate::strategies::Entrant;
 use crate::trial::TrialResult;
 

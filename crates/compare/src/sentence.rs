@@ -55,22 +55,6 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     Ok(format!("{}.", parts.join("; ")))
 }
 
-/// A difference from the choice in words.
-pub(crate) fn relation(found: Estimate, margin: f64) -> String {
-    let Estimate { value, low, high } = found;
-    if low > 0.0 {
-        format!("is better by {value:.3} on the test examples")
-    } else if high < 0.0 {
-        format!("loses {:.3}", -value)
-    } else if low >= -margin && high <= margin {
-        format!("is as good within {margin}")
-    } else if high <= margin {
-        format!("is not better by more than {margin}")
-    } else {
-        format!("is not decided (from {low:+.3} to {high:+.3})")
-    }
-}
-
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
@@ -217,25 +201,6 @@ mod tests {
             sentence(&rows, 0, "accuracy", 0.01).unwrap(),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852]; full fine-tuning learned nothing in 5 s."
         );
-    }
-
-    #[test]
-    fn a_difference_is_told_by_its_interval() {
-        for ((value, low, high), expected) in [
-            (
-                (0.02, 0.01, 0.03),
-                "is better by 0.020 on the test examples",
-            ),
-            ((-0.02, -0.03, -0.01), "loses 0.020"),
-            ((0.0, -0.005, 0.005), "is as good within 0.01"),
-            ((-0.01, -0.03, 0.008), "is not better by more than 0.01"),
-            (
-                (0.01, -0.01, 0.03),
-                "is not decided (from -0.010 to +0.030)",
-            ),
-        ] {
-            assert_eq!(relation(Estimate { value, low, high }, 0.01), expected);
-        }
     }
 
     #[test]
