@@ -80,15 +80,13 @@ impl Candidate {
 
     /// The model that was kept, of the trials that its score is of.
     pub fn take_model(&mut self) -> Option<Model> {
-        let is_of_last = self.is_of_last();
-        let earlier = self.trials.iter_mut().filter(|(lr, _)| *lr == self.lr);
-        let earlier = earlier.map(|(_, trial)| trial);
-        let mut all: Vec<&mut TrialResult> = earlier.chain(&mut self.finals).collect();
-        if is_of_last {
-            all.reverse();
-        }
-        let mut models = all.into_iter().filter_map(|trial| trial.model.take());
-        models.next().map(|model| *model)
+        let model = if self.is_of_last() {
+            self.finals.iter_mut().find_map(|trial| trial.model.take())
+        } else {
+            let earlier = self.earlier_at()?;
+            self.trials[earlier].1.model.take()
+        };
+        model.map(|model| *model)
     }
 
     /// The trials that its score is of: those of the last stage, or the longest one before it at the chosen learning rate.
@@ -131,9 +129,12 @@ impl Candidate {
 
     /// The longest trial before the last stage at the chosen learning rate.
     fn earlier(&self) -> Option<&TrialResult> {
-        let trials = self.trials.iter().rev();
-        let mut at_rate = trials.filter(|(lr, trial)| *lr == self.lr && !trial.diverged);
-        at_rate.next().map(|(_, trial)| trial)
+        self.earlier_at().map(|at| &self.trials[at].1)
+    }
+
+    fn earlier_at(&self) -> Option<usize> {
+        let mut trials = self.trials.iter();
+        trials.rposition(|(lr, trial)| *lr == self.lr && !trial.diverged)
     }
 
     /// Its mean dev score; `None` before a trial.

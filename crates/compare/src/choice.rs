@@ -66,9 +66,9 @@ pub(crate) fn choose(
     };
     for other in before.iter_mut().chain(after) {
         if !other.on_test.is_empty() && !other.row.unlearned {
-            let (difference, is_of_same_time) = difference(other, chosen_row, scorer)?;
+            let (difference, is_after_same_time) = difference(other, chosen_row, scorer)?;
             other.row.difference = Some(difference);
-            other.row.is_of_same_time = is_of_same_time;
+            other.row.is_after_same_time = is_after_same_time;
         }
     }
     Ok(Some(chosen))
@@ -137,7 +137,7 @@ mod tests {
         let found = rows[1..].iter().map(|scored| {
             let difference = scored.row.difference.unwrap();
             let points = (difference.value * 100.0).round();
-            (scored.row.is_of_same_time, points)
+            (scored.row.is_after_same_time, points)
         });
         // Both of the last stage have all their time; a floor has none that could be the same.
         let expected = [(false, -10.0), (true, -5.0), (false, -15.0)];

@@ -53,7 +53,7 @@ pub fn page(
         rows => Value::from(Serde(&rows)),
         notes => comparison.notes.iter().map(|note| with_code(note)).collect::<Vec<_>>(),
         has_dev => comparison.rows.iter().any(|row| row.dev.is_some()),
-        same_time => comparison.rows.iter().any(|row| row.is_of_same_time),
+        same_time => comparison.rows.iter().any(|row| row.is_after_same_time),
         errors => Value::from(Serde(errors)),
         time => safe(time),
         curve => safe(curve),

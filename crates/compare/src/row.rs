@@ -53,7 +53,7 @@ pub struct Row {
     pub is_partial: bool,
     /// True where the difference is from the choice after a training as short as that of this strategy, which left the race
     /// before the last stage, or the other way round.
-    pub is_of_same_time: bool,
+    pub is_after_same_time: bool,
     /// The reason why it has no scores, or fewer models than others.
     pub note: Option<String>,
     /// Seconds of training and dev score after each epoch, of the trial with the median score.
@@ -69,7 +69,7 @@ impl Row {
     /// Its difference from the choice in words, where it has one.
     pub(crate) fn relation(&self, margin: f64) -> Option<String> {
         let words = relation(self.difference?, margin);
-        Some(match (self.is_partial, self.is_of_same_time) {
+        Some(match (self.is_partial, self.is_after_same_time) {
             (true, _) => format!("{words} on the first fold"),
             (_, true) => format!("{words} after the same time"),
             (false, false) => words,
@@ -106,6 +106,7 @@ impl Row {
 }
 
 /// A row with the predictions that its scores are of.
+#[derive(Default)]
 pub(crate) struct ScoredRow<'a> {
     pub row: Row,
     pub on_dev: Vec<&'a Predictions>,
@@ -130,11 +131,7 @@ impl<'a> ScoredRow<'a> {
     pub fn without_scores(row: Row) -> Self {
         Self {
             row,
-            on_dev: Vec::new(),
-            on_test: Vec::new(),
-            part: None,
-            is_of_last: false,
-            before: None,
+            ..Self::default()
         }
     }
 
@@ -155,7 +152,7 @@ impl<'a> ScoredRow<'a> {
             },
             on_dev,
             on_test: floor.on_test.iter().collect(),
-            ..Self::without_scores(Row::default())
+            ..Self::default()
         }
     }
 

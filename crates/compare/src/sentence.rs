@@ -32,7 +32,7 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
         && let Some(of_full) = full.seconds_per_example()
     {
         let percent = 100.0 * seconds / of_full;
-        parts[0] += &format!(", {percent:.0} % of the time of full fine-tuning for each epoch");
+        parts[0] += &format!(", at {percent:.0} % of the time of full fine-tuning per epoch");
     }
     let others = rows.iter().enumerate();
     let others = others.filter(|(at, row)| *at != chosen && row.name != MAJORITY);
@@ -79,7 +79,7 @@ fn examples_to_decide(found: Estimate, n: usize) -> Option<usize> {
 pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
     let found = row
         .difference
-        .filter(|_| row.name != MAJORITY && !row.is_partial && !row.is_of_same_time)?;
+        .filter(|_| row.name != MAJORITY && !row.is_partial && !row.is_after_same_time)?;
     let more = examples_to_decide(found, n)?;
     Some(format!(
         "About {more} more test examples would decide between the choice and {}, if they differ by {:.3}.",
@@ -150,7 +150,7 @@ mod tests {
         ];
         assert_eq!(
             sentence(&rows, 2, "accuracy", 0.01).unwrap(),
-            "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], 41 % of the time of full fine-tuning for each epoch; \
+            "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], at 41 % of the time of full fine-tuning per epoch; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
         );
     }
@@ -177,7 +177,7 @@ mod tests {
         ];
         assert_eq!(
             sentence(&rows, 0, "accuracy", 0.01).unwrap(),
-            "Last-2 on large: accuracy 0.850 [0.840, 0.860], 100 % of the time of full fine-tuning for each epoch; \
+            "Last-2 on large: accuracy 0.850 [0.840, 0.860], at 100 % of the time of full fine-tuning per epoch; \
              full on small loses 0.100; full on large loses 0.100."
         );
     }

@@ -131,7 +131,7 @@ impl FoldCandidate {
             on_dev: predictions.clone(),
             on_test: predictions,
             part: (!is_whole).then_some(first_fold),
-            ..ScoredRow::without_scores(Row::default())
+            ..ScoredRow::default()
         }
     }
 }
