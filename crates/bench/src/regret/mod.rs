@@ -8,6 +8,7 @@ mod job;
 mod page;
 mod results;
 mod store;
+mod summary;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -7,13 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use totune_record::write_atomically;
-use totune_stats::{mean, quartiles};
 
 use super::job::{Job, JobResult};
 use super::results::{CaseParts, RESULTS, Regret, SIDES, Side};
-
-/// Regret in points up to which a side counts as good as the best.
-const CLOSE: f64 = 1.0;
+use super::summary::{regret, summary};
 
 impl Regret {
     /// Writes `compare.json` and `compare.md` into `folder`, which is made where it does not exist.
@@ -173,55 +170,4 @@ fn cell(side: &Side, best: Option<&Side>) -> String {
         setting => format!(", {setting}"),
     };
     format!("{test}{regret}{setting}")
-}
-
-/// Regret of a side in points.
-fn regret(best: &Side, side: &Side) -> Option<f64> {
-    Some((best.test? - side.test?) * 100.0)
-}
-
-/// A line for each side: how often it is close to the best, how far it is from it, and its time.
-fn summary<'a>(text: &mut String, cases: impl Iterator<Item = &'a CaseParts>) {
-    let mut regrets: [Vec<f64>; SIDES.len()] = Default::default();
-    let mut seconds: [Vec<f64>; SIDES.len()] = Default::default();
-    let mut unscored = [0; SIDES.len()];
-    for case in cases {
-        let Some(best) = case.best() else { continue };
-        for (at, side) in case.sides().into_iter().enumerate() {
-            let Some(side) = side else { continue };
-            seconds[at].push(side.seconds);
-            match regret(&best, &side) {
-                Some(regret) => regrets[at].push(regret),
-                None => unscored[at] += 1,
-            }
-        }
-    }
-    text.push_str(
-        "\n## Regret\n\n| side | cases | within one point of the best | median regret | mean regret | largest regret | mean seconds |\n\
-         |---|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for (at, name) in SIDES.iter().enumerate() {
-        let (of_side, n) = (&regrets[at], seconds[at].len());
-        if n == 0 {
-            continue;
-        }
-        let number =
-            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
-        let most = of_side.iter().copied().reduce(f64::max);
-        // A case without a score is not within a point of anything.
-        let close = of_side.iter().filter(|regret| **regret <= CLOSE + 1e-9);
-        let close = close.count();
-        let without = match unscored[at] {
-            0 => String::new(),
-            few => format!(", no score in {few}"),
-        };
-        let _ = writeln!(
-            text,
-            "| {name} | {n} | {close} of {n}{without} | {} | {} | {} | {:.0} |",
-            number(most.map(|_| quartiles(of_side)[2])),
-            number(most.map(|_| mean(of_side))),
-            number(most),
-            mean(&seconds[at])
-        );
-    }
 }

@@ -55,6 +55,14 @@ pub(super) struct Side {
     pub seconds: f64,
 }
 
+impl Side {
+    /// The strategy of its setting, without the learning rate.
+    pub(super) fn strategy(&self) -> &str {
+        let setting = &self.setting;
+        setting.rsplit_once(' ').map_or(setting, |(name, _)| name)
+    }
+}
+
 /// The sides of a case, in the order of the columns.
 pub(super) const SIDES: [&str; 5] = [
     "`compare`",
@@ -140,7 +148,7 @@ impl CaseParts {
     /// The strategy that a comparison chose, at its better learning rate in the grid; a floor remains as it is.
     fn at_length(&self, compared: Side) -> Side {
         let mut grid = self.grid().into_iter();
-        let found = grid.find(|side| strategy(&side.setting) == strategy(&compared.setting));
+        let found = grid.find(|side| side.strategy() == compared.strategy());
         match found {
             Some(side) => Side {
                 seconds: compared.seconds + side.seconds,
@@ -162,11 +170,6 @@ impl CaseParts {
             seconds: mean(&seconds),
         })
     }
-}
-
-/// The strategy of a setting, without its learning rate.
-fn strategy(setting: &str) -> &str {
-    setting.rsplit_once(' ').map_or(setting, |(name, _)| name)
 }
 
 /// The mean of values; none where one of them is.

@@ -82,6 +82,8 @@ fn regret_is_from_the_best_strategy_on_test_at_the_better_rate_on_dev() {
         "| best on dev of the grid | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 200 |",
         "| regression on frozen vectors | 2 | 0 of 2 | 12.00 | 12.00 | 12.00 | 2 |",
         "| example script's defaults | 2 | 0 of 2, no score in 2 |  |  |  | 9 |",
+        "| full | 2 | 2 of 2 | 0.00 | 0.00 | 0.00 | 100 |",
+        "| lora | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 100 |",
         "- x, 2000 rows: 7 of 10 parts are done",
     ] {
         assert!(
