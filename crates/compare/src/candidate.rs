@@ -215,3 +215,53 @@ fn is_worse(runner: &Runner, candidate: &Candidate, best: &Candidate) -> bool {
     // A candidate without predictions cannot win.
     own.is_empty() || difference.is_ok_and(|found| found.low > 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use totune_adapt::Strategy;
+    use totune_data::Pairs;
+
+    use super::*;
+    use crate::test_support::trial;
+
+    /// A candidate with trials of 100 examples at two learning rates before the last stage, the second of them chosen, and
+    /// then of 400.
+    fn candidate(before: [f64; 2], finals: &[f64]) -> Candidate {
+        let of = |examples, dev: f64| {
+            let size = Size {
+                examples,
+                epochs: 1,
+            };
+            trial(dev, size)
+        };
+        Candidate {
+            entrant: Entrant {
+                encoder: 0,
+                strategy: Strategy::Full,
+                pairs: Pairs::Joint,
+            },
+            rates: [1.0, 3.0],
+            epochs: 1..=8,
+            usual_epochs: 3,
+            cost: Cost::of(&of(100, 0.5)),
+            trials: vec![(1.0, of(100, before[0])), (3.0, of(100, before[1]))],
+            lr: 3.0,
+            finals: finals.iter().map(|dev| of(400, *dev)).collect(),
+            dropped: None,
+        }
+    }
+
+    #[test]
+    fn one_long_training_that_went_astray_does_not_count() {
+        let score = |finals: &[f64]| {
+            let candidate = candidate([0.9, 0.7], finals);
+            let before = candidate.before_last().and_then(|trial| trial.dev);
+            (candidate.dev(), candidate.is_of_last(), before)
+        };
+        assert_eq!(score(&[]), (Some(0.7), false, None));
+        assert_eq!(score(&[0.8]), (Some(0.8), true, Some(0.7)));
+        assert_eq!(score(&[0.1]), (Some(0.7), false, None));
+        // One seed of several is part of the spread.
+        assert_eq!(score(&[0.5, 0.1]), (Some(0.3), true, Some(0.7)));
+    }
+}

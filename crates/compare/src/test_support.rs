@@ -3,6 +3,7 @@
 use totune_data::{Dataset, Example, Input, Target};
 
 use crate::predictions::Predictions;
+use crate::trial::{Size, TrialResult};
 
 /// `n` texts, every third of class 1.
 pub(crate) fn dataset(n: usize) -> Dataset {
@@ -38,5 +39,26 @@ pub(crate) fn predictions(n: usize, is_wrong: impl Fn(usize) -> bool) -> Predict
         gold,
         probabilities: Vec::new(),
         of_labels: Vec::new(),
+    }
+}
+
+/// A trial that ended with this dev score.
+pub(crate) fn trial(dev: f64, size: Size) -> TrialResult {
+    TrialResult {
+        dev: Some(dev),
+        on_dev: None,
+        on_test: None,
+        learning: Vec::new(),
+        size,
+        train_seconds: 1.0,
+        cache_seconds: 0.0,
+        eval_seconds: 0.0,
+        epoch_seconds: 1.0,
+        seconds: 1.0,
+        n_dev: 100,
+        params_trained: 1,
+        params_total: 1,
+        diverged: false,
+        model: None,
     }
 }
