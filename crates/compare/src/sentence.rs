@@ -40,9 +40,12 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
     // The second best on dev is mentioned even if it is not one of those.
     others.sort_by(|a, b| b.dev.unwrap_or(-1.0).total_cmp(&a.dev.unwrap_or(-1.0)));
     let second = others.first().map(|row| row.name.clone());
+    // Those of other encoders would make the sentence as long as the table. A regression on words has none, and the
+    // best encoder is near it.
+    let of_others = others.iter().find_map(|row| row.encoder.as_ref());
+    let near = best.encoder.as_ref().or(of_others);
     for row in others {
-        // Those of other encoders would make the sentence as long as the table.
-        let is_near = row.encoder.is_none() || row.encoder == best.encoder;
+        let is_near = row.encoder.is_none() || row.encoder.as_ref() == near;
         let is_named = is_near && ALWAYS.contains(&row.strategy());
         let is_named = is_named || second.as_ref() == Some(&row.name);
         match (row.relation(margin), &row.note) {
@@ -180,6 +183,23 @@ mod tests {
             "Last-2 on large: accuracy 0.850 [0.840, 0.860], at 100 % of the time of full fine-tuning per epoch; \
              full on small loses 0.100; full on large loses 0.100."
         );
+    }
+
+    #[test]
+    fn next_to_a_regression_on_words_the_best_encoder_is_compared() {
+        let better = Some((0.01, -0.01, 0.03));
+        let mut rows = [
+            row(("words", "words"), 0.80, 0.76, None, 0.1),
+            row(("frozen on small", "frozen"), 0.79, 0.77, better, 9.0),
+            row(("vectors on small", "vectors"), 0.78, 0.78, better, 9.0),
+            row(("vectors on large", "others"), 0.77, 0.78, better, 9.0),
+        ];
+        for (row, encoder) in rows[1..].iter_mut().zip(["small", "small", "large"]) {
+            row.encoder = Some(encoder.into());
+        }
+        let sentence = sentence(&rows, 0, "accuracy", 0.01).unwrap();
+        assert!(sentence.contains("; vectors is not decided"), "{sentence}");
+        assert!(!sentence.contains("others"), "{sentence}");
     }
 
     #[test]
