@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use burn::tensor::Device;
+use totune_model::fused::cuda_devices;
 
 /// Values of `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl DeviceRequest {
     pub fn choose(self, threads: usize) -> Result<Chosen> {
         match self {
             Self::Flex => Ok(flex()),
-            Self::Auto if libtorch::cuda_devices() > 0 => libtorch::cuda(0, threads),
+            Self::Auto if !cuda_devices().is_empty() => libtorch::cuda(0, threads),
             Self::Auto if libtorch::BUILT_IN => libtorch::cpu(threads),
             Self::Auto => Ok(flex()),
             Self::Cpu => libtorch::cpu(threads),
@@ -98,15 +99,6 @@ mod libtorch {
     /// The release that the setup installs and that the binary is linked against.
     const VERSION: &str = "2.11.0";
 
-    pub fn cuda_devices() -> usize {
-        // Opening a CUDA device in burn where LibTorch has none panics, so LibTorch is checked first.
-        if tch::Cuda::is_available() {
-            tch::Cuda::device_count().max(0) as usize
-        } else {
-            0
-        }
-    }
-
     pub fn cpu(threads: usize) -> Result<Chosen> {
         set_threads(threads);
         Ok(Chosen {
@@ -117,21 +109,24 @@ mod libtorch {
 
     pub fn cuda(index: usize, threads: usize) -> Result<Chosen> {
         let found = cuda_devices();
-        if found == 0 {
+        if found.is_empty() {
             bail!(
                 "--device cuda:{index}: LibTorch finds no CUDA device; `totune doctor` says what is missing"
             );
         }
-        if index >= found {
-            bail!("--device cuda:{index}: there are {found} CUDA devices, counted from 0");
-        }
+        let Some(device) = found.get(index) else {
+            bail!(
+                "--device cuda:{index}: there are {} CUDA devices, counted from 0",
+                found.len()
+            );
+        };
         set_threads(threads);
         let name = match gpu_name(index) {
             Some(model) => format!("cuda:{index} ({model}, LibTorch {VERSION})"),
             None => format!("cuda:{index} (LibTorch {VERSION})"),
         };
         Ok(Chosen {
-            device: Device::libtorch_cuda(index),
+            device: device.clone(),
             name,
         })
     }
@@ -160,10 +155,6 @@ mod libtorch {
     use super::*;
 
     pub const BUILT_IN: bool = false;
-
-    pub fn cuda_devices() -> usize {
-        0
-    }
 
     pub fn cpu(_threads: usize) -> Result<Chosen> {
         bail!(

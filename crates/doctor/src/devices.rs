@@ -4,6 +4,9 @@ use std::panic;
 
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 
+#[cfg(feature = "tch")]
+use totune_model::fused::cuda_devices;
+
 use crate::Finding;
 
 /// One finding per device, and one for the GPU that cannot be used.
@@ -16,21 +19,15 @@ pub(super) fn findings() -> Vec<Finding> {
 #[cfg(feature = "tch")]
 fn libtorch() -> Vec<Finding> {
     let mut findings = vec![Finding::well("cpu", types(&Device::libtorch()))];
-    // Requesting a CUDA device from burn where LibTorch has none panics, so LibTorch is queried first.
-    let n_devices = if tch::Cuda::is_available() {
-        tch::Cuda::device_count().max(0) as usize
-    } else {
-        0
-    };
-    let names = gpus();
-    for index in 0..n_devices {
+    let (devices, names) = (cuda_devices(), gpus());
+    for (index, device) in devices.iter().enumerate() {
         let name = names.get(index).map_or("unnamed", String::as_str);
         findings.push(Finding::well(
             &format!("cuda:{index}"),
-            format!("{name}; {}", types(&Device::libtorch_cuda(index))),
+            format!("{name}; {}", types(device)),
         ));
     }
-    if n_devices == 0 {
+    if devices.is_empty() {
         findings.push(no_cuda(&names, tch::utils::has_cuda()));
     }
     findings

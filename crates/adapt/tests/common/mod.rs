@@ -18,13 +18,14 @@ use totune_model::{
     RandomWeights, Shape,
 };
 
-/// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own.
+/// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own, on each
+/// GPU as well.
 pub fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::flex()];
     #[cfg(feature = "tch")]
     #[allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
-    let devices = vec![Device::flex(), Device::libtorch()];
-    #[cfg(not(feature = "tch"))]
-    let devices = vec![Device::flex()];
+    devices.push(Device::libtorch());
+    devices.extend(totune_model::fused::cuda_devices());
     devices
 }
 

@@ -42,6 +42,16 @@ pub fn is_cpu(device: &Device) -> bool {
     )
 }
 
+/// The GPUs that LibTorch can use; none without a driver, or where LibTorch has no CUDA.
+pub fn cuda_devices() -> Vec<Device> {
+    // Opening a CUDA device in burn where LibTorch has none panics, so LibTorch is asked first.
+    if !tch::Cuda::is_available() {
+        return Vec::new();
+    }
+    let found = usize::try_from(tch::Cuda::device_count()).unwrap_or(0);
+    (0..found).map(Device::libtorch_cuda).collect()
+}
+
 /// Returns true if our own C++ can read a tensor.
 pub fn in_main_memory(tensor: &tch::Tensor) -> bool {
     tensor.device() == tch::Device::Cpu && !CPU_KERNELS_OFF.get()

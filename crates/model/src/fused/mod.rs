@@ -40,7 +40,7 @@ pub use dropout::{Dropout, dropout};
 pub use highway_lstm::{HighwayGate, Order, highway_lstm};
 pub use layer_norm::layer_norm;
 #[cfg(feature = "tch")]
-pub use libtorch::without_cpu_kernels;
+pub use libtorch::{cuda_devices, without_cpu_kernels};
 pub use linear::{Precision, linear};
 pub use lstm::{LstmWeights, bilstm, lstm};
 pub use observer::{Call, Calls, observed};
@@ -57,6 +57,12 @@ pub use transformer::{
     SelfAttentionWeights, feed_forward, self_attention,
 };
 
+/// No GPU is used without LibTorch.
+#[cfg(not(feature = "tch"))]
+pub fn cuda_devices() -> Vec<burn::tensor::Device> {
+    Vec::new()
+}
+
 /// Runs `work`: without LibTorch there are no kernels of our own to leave out.
 #[cfg(not(feature = "tch"))]
 pub fn without_cpu_kernels<T>(work: impl FnOnce() -> T) -> T {
@@ -65,7 +71,8 @@ pub fn without_cpu_kernels<T>(work: impl FnOnce() -> T) -> T {
 
 #[cfg(all(test, feature = "tch"))]
 mod compare {
-    //! Runs an operation on LibTorch and on flex with the same inputs and compares values and gradients.
+    //! Runs an operation on LibTorch and on flex with the same inputs and compares values and gradients; on each GPU of
+    //! the machine as well.
 
     use burn::tensor::{Device, Tensor, TensorData};
 
@@ -110,27 +117,30 @@ mod compare {
         all
     }
 
-    /// Asserts that both devices agree to `tolerance`, relative to the largest value of each tensor.
+    /// Asserts that all devices agree to `tolerance`, relative to the largest value of each tensor.
     #[track_caller]
     pub fn check<const D: usize>(
         shapes: &[Vec<usize>],
         tolerance: f32,
         op: impl Fn(&[Tensor<1>], &Device) -> Tensor<D>,
     ) {
-        let fused = trace(Device::libtorch(), shapes, &op);
         let plain = trace(Device::flex(), shapes, &op);
-        for (i, (a, b)) in fused.iter().zip(&plain).enumerate() {
-            let scale = b.iter().fold(1e-3f32, |m, x| m.max(x.abs()));
-            let worst = a.iter().zip(b).fold(0f32, |m, (x, y)| m.max((x - y).abs()));
-            assert!(
-                a.len() == b.len() && worst <= tolerance * scale,
-                "{}: differs by {worst} where the largest value is {scale}",
-                if i == 0 {
-                    "value".into()
-                } else {
-                    format!("gradient of input {}", i - 1)
-                }
-            );
+        for device in [vec![Device::libtorch()], super::cuda_devices()].concat() {
+            let what = format!("{device:?}");
+            let fused = trace(device, shapes, &op);
+            for (i, (a, b)) in fused.iter().zip(&plain).enumerate() {
+                let scale = b.iter().fold(1e-3f32, |m, x| m.max(x.abs()));
+                let worst = a.iter().zip(b).fold(0f32, |m, (x, y)| m.max((x - y).abs()));
+                assert!(
+                    a.len() == b.len() && worst <= tolerance * scale,
+                    "{what}, {}: differs by {worst} where the largest value is {scale}",
+                    if i == 0 {
+                        "value".into()
+                    } else {
+                        format!("gradient of input {}", i - 1)
+                    }
+                );
+            }
         }
     }
 }

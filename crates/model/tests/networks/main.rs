@@ -59,12 +59,14 @@ networks! {
 }
 
 fn devices() -> Vec<Device> {
-    vec![
+    let mut devices = vec![
         #[cfg(feature = "tch")]
         #[allow(deprecated)]
-        Device::libtorch().autodiff(),
-        Device::flex().autodiff(),
-    ]
+        Device::libtorch(),
+        Device::flex(),
+    ];
+    devices.extend(totune_model::fused::cuda_devices());
+    devices.into_iter().map(Device::autodiff).collect()
 }
 
 /// Calls `check` with each case of a network on each device, and says which it is.

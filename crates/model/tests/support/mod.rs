@@ -18,14 +18,16 @@ pub fn project(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// Every device of a CPU.
+/// Every device of the machine.
 pub fn devices() -> Vec<Device> {
-    vec![
+    let mut devices = vec![
         #[cfg(feature = "tch")]
         #[allow(deprecated)]
         Device::libtorch(),
         Device::flex(),
-    ]
+    ];
+    devices.extend(totune_model::fused::cuda_devices());
+    devices
 }
 
 /// The numbers of a tensor.
