@@ -42,12 +42,13 @@ pub fn is_cpu(device: &Device) -> bool {
     )
 }
 
-/// The GPUs that LibTorch can use; none without a driver, or where LibTorch has no CUDA.
+/// The GPUs that LibTorch can use, all set to compute f32 in full; none without a driver, or where LibTorch has no CUDA.
 pub fn cuda_devices() -> Vec<Device> {
     // Opening a CUDA device in burn where LibTorch has none panics, so LibTorch is asked first.
     if !tch::Cuda::is_available() {
         return Vec::new();
     }
+    super::shim::full_f32();
     let found = usize::try_from(tch::Cuda::device_count()).unwrap_or(0);
     (0..found).map(Device::libtorch_cuda).collect()
 }

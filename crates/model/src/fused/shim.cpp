@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/cpu/Utils.h>
+#include <c10/util/Exception.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -162,11 +163,30 @@ char *totune_clip(int n, Tensor *const *grads, const double *most, Tensor **out,
   });
 }
 
+// Sums and products of cuDNN, whose default are operands of 11 significant bits, in f32; cuBLAS has that as its default.
+void totune_full_f32() { at::globalContext().setAllowTF32CuDNN(false); }
+
+// Whether warnings of this thread are shown.
+void totune_warn(bool shown) {
+  struct Silent : c10::WarningHandler {
+    void process(const c10::Warning &) override {}
+  };
+  static Silent silent;
+  c10::WarningUtils::set_warning_handler(shown ? nullptr : &silent);
+}
+
 char *totune_adamw(int n, Tensor *const *params, Tensor *const *grads, Tensor *const *firsts,
                    Tensor *const *seconds, Tensor *const *steps, const double *numbers) {
   return guarded([&] {
     auto p = list(n, params), g = list(n, grads), m = list(n, firsts), v = list(n, seconds);
     auto t = list(n, steps);
+    // The operator goes through all of them in the order of memory: CUDA refuses another layout, the CPU would mix up
+    // numbers. A gradient comes laid out otherwise where the graph transposed its parameter.
+    for (int i = 0; i < n; i++) {
+      if (g[i].strides() != p[i].strides()) g[i] = at::empty_like(p[i]).copy_(g[i]);
+      TORCH_CHECK(m[i].strides() == p[i].strides() && v[i].strides() == p[i].strides(),
+                  "AdamW: moments are laid out otherwise than their parameter");
+    }
     at::_fused_adamw_(p, g, m, v, {}, t, /*lr=*/numbers[0], /*beta1=*/numbers[1],
                       /*beta2=*/numbers[2], /*weight_decay=*/numbers[3], /*eps=*/numbers[4],
                       /*amsgrad=*/false, /*maximize=*/false);

@@ -39,6 +39,8 @@ unsafe extern "C" {
         steps: *const *mut c_void,
         numbers: *const c_double,
     ) -> *mut c_char;
+    fn totune_full_f32();
+    fn totune_warn(shown: bool);
 }
 
 /// Panics with libtorch's message, as tch's own methods do (out of memory, most often).
@@ -159,6 +161,27 @@ pub struct Bundle {
     pub steps: Vec<Tensor>,
     /// The number in the last of them.
     pub last_steps: f32,
+}
+
+/// Lets cuDNN compute in f32 throughout, as cuBLAS does by itself.
+pub fn full_f32() {
+    // SAFETY: sets a flag of the process.
+    unsafe { totune_full_f32() }
+}
+
+/// Runs `work` without showing LibTorch's warnings.
+pub fn without_warnings<T>(work: impl FnOnce() -> T) -> T {
+    struct Shown;
+    impl Drop for Shown {
+        fn drop(&mut self) {
+            // SAFETY: sets the handler of this thread.
+            unsafe { totune_warn(true) }
+        }
+    }
+    let _shown = Shown;
+    // SAFETY: as above.
+    unsafe { totune_warn(false) }
+    work()
 }
 
 /// One AdamW step over a bundle, in place.

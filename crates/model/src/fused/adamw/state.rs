@@ -230,6 +230,48 @@ mod tests {
         check_resuming(&Device::libtorch());
     }
 
+    /// A matrix whose gradient comes transposed, after three steps.
+    fn transposed(device: &Device) -> Vec<f32> {
+        #[derive(Module, Debug)]
+        struct Matrix {
+            weight: Param<Tensor<2>>,
+        }
+        let device = device.clone().autodiff();
+        let at = |factor: f32| {
+            let numbers = (0..6).map(|i| factor * (i * i) as f32);
+            Tensor::<1>::from_data(numbers.collect::<Vec<_>>().as_slice(), &device)
+        };
+        let mut matrix = Matrix {
+            weight: Param::from_tensor(at(0.1).reshape([2, 3]).require_grad()),
+        };
+        let mut optimizer = AdamW::new(&config());
+        for factor in [1.0, -3.0, 0.5] {
+            let wanted = at(factor).reshape([3, 2]);
+            let loss = (matrix.weight.val().transpose() - wanted).square().sum();
+            let grads = GradientsParams::from_grads(loss.backward(), &matrix);
+            let rate = Rate {
+                lr: 0.1,
+                weight_decay: 0.01,
+            };
+            matrix = optimizer.step(matrix, grads, &|_| Some(rate));
+        }
+        matrix.weight.val().inner().into_data().iter().collect()
+    }
+
+    #[test]
+    #[cfg(feature = "tch")]
+    fn gradients_may_be_laid_out_otherwise_than_their_parameters() {
+        let expected = transposed(&Device::flex());
+        for device in [vec![Device::libtorch()], crate::fused::cuda_devices()].concat() {
+            for (i, (found, expected)) in transposed(&device).iter().zip(&expected).enumerate() {
+                assert!(
+                    (found - expected).abs() < 1e-5,
+                    "{device:?}, number {i}: {found}, expected {expected}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn a_state_of_another_model_is_refused_by_name() {
         let line = line(&Device::flex());

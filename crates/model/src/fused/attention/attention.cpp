@@ -1,7 +1,7 @@
 // Attention by LibTorch's scaled-dot-product operators and their own backward, called without its autograd.
 //
-// CUDA has one with dropout, called memory-efficient; it has been compiled here and not yet run. The CPU has one without
-// dropout. What neither takes is made of products and a softmax.
+// CUDA has one with dropout, called memory-efficient. The CPU has one without dropout. What neither takes is made of
+// products and a softmax.
 
 #include "attention.h"
 

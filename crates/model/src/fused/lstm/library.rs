@@ -10,6 +10,7 @@ use tch::{Kind, Tensor};
 
 use super::layer::Layer;
 use crate::fused::libtorch::Kernel;
+use crate::fused::shim::without_warnings;
 
 /// One direction or two, by the number of inputs: x and four weights for each.
 #[derive(Debug, Clone)]
@@ -37,17 +38,21 @@ impl Library {
         let hidden = weights[1].size()[1];
         let zeros = Tensor::zeros([directions, x.size()[0], hidden], (x.kind(), x.device()));
         let weights: Vec<&Tensor> = weights.iter().collect();
-        let (states, _, _) = x.lstm(
-            &[&zeros, &zeros],
-            &weights,
-            true, // with biases
-            1,    // layer
-            0.0,  // dropout between layers
-            self.0.tracked,
-            directions == 2,
-            true, // the batch is the first dimension
-        );
-        states
+        // cuDNN wants the weights one after the other in memory, and says in each call that it copies them; they are
+        // small, and parameters that the optimiser changes one by one lie where they lie.
+        without_warnings(|| {
+            let (states, _, _) = x.lstm(
+                &[&zeros, &zeros],
+                &weights,
+                true, // with biases
+                1,    // layer
+                0.0,  // dropout between layers
+                self.0.tracked,
+                directions == 2,
+                true, // the batch is the first dimension
+            );
+            states
+        })
     }
 }
 
