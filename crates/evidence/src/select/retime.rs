@@ -2,7 +2,8 @@
 //!
 //! `totune sweep time` measures the time of an epoch in each phase of each kind of run. The time of a run of that kind,
 //! after any epoch, is then the sum over its epochs so far, and the time of caching before the phase that uses it.
-//! Seconds of runs that shared the machine and were not timed are no measure of time.
+//! Seconds of runs that shared the machine, or are compared with those of another device, are no measure of time unless
+//! they were timed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +28,8 @@ pub struct Retimed {
     pub lines: Vec<String>,
     /// The part of the processor that each run had itself while it trained, of those that know it, in ascending order.
     pub shares: Vec<f64>,
-    /// Ids of the runs whose seconds do not count: they, or others on the same dataset and encoder, shared the machine and
-    /// were not timed.
+    /// Ids of the runs whose seconds do not count: they, or others on the same dataset and encoder, shared the machine or
+    /// ran on another device, and were not timed.
     pub(crate) shared: BTreeSet<String>,
 }
 
@@ -43,7 +44,7 @@ impl Retimed {
         });
         let shared = (!self.shared.is_empty()).then(|| {
             format!(
-                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured: other jobs ran at the same time as these runs or the runs they are compared with, and no timing pass has been made yet",
+                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured: other jobs ran at the same time as these runs or the runs they are compared with, or those ran on another device, and no timing pass has been made yet",
                 counted(self.shared.len(), "run")
             )
         });
@@ -119,17 +120,38 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
     }
 }
 
-/// Ids of runs on a dataset and an encoder where one of those that were not timed shared the machine.
+/// Ids of runs on a dataset and an encoder where those that were not timed are of several devices, or one of them shared
+/// its machine.
 fn shared(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<String> {
     let own: Vec<&RunRow> = runs
         .iter()
         .filter(|run| run.epochs > 0 && !timed.contains_key(&run.run_id))
         .collect();
-    let is_shared = |run: &&&RunRow| run.cpu_share().is_some_and(|share| share < LEAST_SHARE);
-    let places: BTreeSet<(&str, &str)> =
-        own.iter().filter(is_shared).map(|run| place(run)).collect();
+    let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for run in &own {
+        devices.entry(place(run)).or_default().insert(device(run));
+    }
+    let mut places: BTreeSet<(&str, &str)> = devices
+        .into_iter()
+        .filter_map(|(place, devices)| (devices.len() > 1).then_some(place))
+        .collect();
+    let sharing = own.iter().filter(|run| shared_its_machine(run));
+    places.extend(sharing.map(|run| place(run)));
     let of = own.iter().filter(|run| places.contains(&place(run)));
     of.map(|run| run.run_id.clone()).collect()
+}
+
+/// A process that waits for a GPU has its core to itself, whoever uses the GPU as well; then the load of the machine says
+/// whether others were at work.
+fn shared_its_machine(run: &RunRow) -> bool {
+    let others = |load: f64| load > f64::from(run.threads) + 1.0;
+    run.cpu_share().is_some_and(|share| share < LEAST_SHARE)
+        || (device(run).starts_with("cuda") && run.load_average.is_some_and(others))
+}
+
+/// The device without its description, such as `cuda:0`.
+fn device(run: &RunRow) -> &str {
+    run.device.split(' ').next().unwrap_or_default()
 }
 
 /// The dataset and the encoder of a run.
@@ -319,6 +341,27 @@ mod tests {
             assert_eq!(retime_all(&mut found, &rows), Retimed::default(), "{why}");
             assert_eq!(found, tables(), "{why}");
         }
+    }
+
+    #[test]
+    fn seconds_of_a_gpu_count_where_all_are_of_it_and_nothing_else_ran() {
+        let on = |device: [&str; 3], load: f64| {
+            let mut tables = tables();
+            for (run, device) in tables.runs.iter_mut().zip(device) {
+                run.threads = 1;
+                run.cache_seconds = 0.0;
+                run.cpu_seconds = Some(run.train_seconds);
+                run.device = device.into();
+                run.load_average = Some(load);
+            }
+            retime_all(&mut tables, &[]).shared.len()
+        };
+        let gpu = "cuda:0 (a GPU, LibTorch 2.11.0)";
+        assert_eq!(on([gpu; 3], 1.1), 0);
+        assert_eq!(on([gpu; 3], 15.8), 3, "by many processes");
+        assert_eq!(on([gpu, gpu, "cpu (LibTorch 2.11.0)"], 1.1), 3);
+        // The load of a CPU says less than the processor time of the run.
+        assert_eq!(on(["cpu", "cpu", "cpu (LibTorch 2.11.0)"], 15.8), 0);
     }
 
     #[test]
