@@ -171,14 +171,14 @@ pub fn full_f32() {
 
 /// Runs `work` without showing LibTorch's warnings.
 pub fn without_warnings<T>(work: impl FnOnce() -> T) -> T {
-    struct Shown;
-    impl Drop for Shown {
+    struct BackOn;
+    impl Drop for BackOn {
         fn drop(&mut self) {
             // SAFETY: sets the handler of this thread.
             unsafe { totune_warn(true) }
         }
     }
-    let _shown = Shown;
+    let _back_on = BackOn;
     // SAFETY: as above.
     unsafe { totune_warn(false) }
     work()
