@@ -1,5 +1,6 @@
 //! `totune sweep`: planning and executing runs.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -75,6 +76,7 @@ Examples:
   totune sweep run wang2023 small --experiment tables --dataset cola
   totune sweep run hart2020 small --shard 2/4     one of four that share a store
   totune sweep run hart2020 paper --devices cuda:0,1,2,3
+  totune sweep run wang2023 small --devices cuda:0 --processes 16
   totune sweep run hart2020 small --retry-failed
   totune sweep run hart2020 small --tensorboard curves    then: tensorboard --logdir curves
   totune sweep run hart2020 small --log-format json
@@ -88,9 +90,12 @@ Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
     which: RunSelection,
-    /// Devices of this machine, each of which gets a process of its own: cuda:0,1,2,3
+    /// Devices of this machine, each of which gets processes of its own: cuda:0,1,2,3
     #[arg(long, value_name = "DEVICES", conflicts_with_all = ["device", "shard", "tensorboard"])]
     devices: Option<Devices>,
+    /// Processes for each of the devices: small runs fill a GPU together
+    #[arg(long, value_name = "N", default_value_t = NonZero::<usize>::MIN, requires = "devices")]
+    processes: NonZero<usize>,
     /// Work as the i-th of N on one store: all runs, but first a share of its own
     #[arg(long, value_name = "i/N", conflicts_with = "shard")]
     worker: Option<Shard>,
@@ -174,6 +179,7 @@ impl Sweep {
                     }
                     let every = args.checkpointing.checkpoint_every;
                     selected.extend(["--checkpoint-every".to_string(), every.to_string()]);
+                    let devices = devices.times(args.processes);
                     return devices.run(context, args.worker, &selected);
                 }
                 let of = (args.which.paper.as_str(), args.which.profile.as_str());

@@ -1,6 +1,7 @@
-//! `totune sweep run --devices`: a process for each device of this machine, all on one store.
+//! `totune sweep run --devices`: processes for each device of this machine, all on one store.
 
 use std::io::{BufRead, BufReader, Read, Write, stderr};
+use std::num::NonZero;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
@@ -46,6 +47,12 @@ impl FromStr for Devices {
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Devices {
+    /// Each device so many times.
+    pub fn times(&self, processes: NonZero<usize>) -> Self {
+        let each = |device: &DeviceRequest| vec![*device; processes.get()];
+        Self(self.0.iter().flat_map(each).collect())
+    }
+
     /// Starts a worker for each device and waits for all; returns the worst of their exit codes.
     ///
     /// A signal to stop is handed to every worker. One that ends early leaves its runs to the others.
@@ -169,6 +176,17 @@ mod tests {
         for wrong in ["", "0,1", "cuda:0,", "cuda:1,1", "cuda:0,gpu", "flex,0"] {
             assert!(wrong.parse::<Devices>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn each_device_may_have_several_processes() {
+        use DeviceRequest::Cuda;
+        let devices: Devices = "cuda:0,1".parse().expect("devices");
+        let twice = NonZero::new(2).expect("two");
+        assert_eq!(
+            devices.times(twice),
+            Devices(vec![Cuda(0), Cuda(0), Cuda(1), Cuda(1)])
+        );
     }
 
     #[test]
