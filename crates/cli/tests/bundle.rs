@@ -110,7 +110,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn a_bundle_runs_without_network_and_checkout() {
     let place = Place::new();
-    let options = "--encoder totune-elmo-mini --data rte";
+    let options = "--encoder totune-elmo-mini --data rte --results hart2020/small";
     place.archive("one.tar", &options.split(' ').collect::<Vec<_>>());
     let run = place.unpack("one.tar");
     let bundle = run.parent().expect("a folder");
@@ -151,6 +151,9 @@ fn a_bundle_runs_without_network_and_checkout() {
     };
     contains("encoders check totune-elmo-mini", "agrees");
     contains("data list rte --json", "\"found\": true");
+    // The sweep of the checkout goes on where it was collected.
+    contains("--quiet sweep restore hart2020 small", "");
+    contains("sweep plan hart2020 small", "0 would run");
     // Two runs of the grid, which train an encoder.
     let grid = "--threads 1 sweep run hart2020 fixture --experiment table-2 --shard 1/15";
     contains(grid, "");
@@ -219,6 +222,18 @@ fn wrong_arguments_are_named_and_leave_no_archive() {
         (
             vec!["cpu", "--encoder", "../mine"],
             "found `../mine`; expected the name of a card",
+        ),
+        (
+            vec!["cpu", "--exact", "bert"],
+            "--exact: found `bert`, which has no card encoders/bert.toml",
+        ),
+        (
+            vec!["cpu", "--results", "hart2020"],
+            "--results: there is no results/hart2020/runs.parquet",
+        ),
+        (
+            with(part(), &["--exact", "bert-base-uncased"]),
+            "--exact: the weights of `bert-base-uncased` are not on this machine",
         ),
         (
             vec!["cpu", "--to", "one.zip"],
