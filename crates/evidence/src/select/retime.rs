@@ -30,7 +30,7 @@ pub struct Retimed {
     pub shares: Vec<f64>,
     /// Ids of the runs whose seconds do not count: they, or others on the same dataset and encoder, shared the machine or
     /// ran on another device, and were not timed.
-    pub(crate) shared: BTreeSet<String>,
+    pub(crate) incomparable: BTreeSet<String>,
 }
 
 impl Retimed {
@@ -42,13 +42,13 @@ impl Retimed {
                 self.lines.join("; ")
             )
         });
-        let shared = (!self.shared.is_empty()).then(|| {
+        let incomparable = (!self.incomparable.is_empty()).then(|| {
             format!(
                 "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured: other jobs ran at the same time as these runs or the runs they are compared with, or those ran on another device, and no timing pass has been made yet",
-                counted(self.shared.len(), "run")
+                counted(self.incomparable.len(), "run")
             )
         });
-        timed.into_iter().chain(shared).collect()
+        timed.into_iter().chain(incomparable).collect()
     }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
         return Retimed {
             lines: Vec::new(),
             shares,
-            shared: shared(runs, &BTreeMap::new()),
+            incomparable: incomparable(runs, &BTreeMap::new()),
         };
     }
     let phases = phases(evals);
@@ -95,7 +95,7 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
             courses.remove(&run.run_id);
         }
     }
-    let shared = shared(runs, &courses);
+    let incomparable = incomparable(runs, &courses);
     let mut machines: BTreeMap<String, usize> = BTreeMap::new();
     for run in &mut *runs {
         let Some(course) = courses.get(&run.run_id) else {
@@ -116,13 +116,13 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
     Retimed {
         lines: machines.into_iter().map(line).collect(),
         shares,
-        shared,
+        incomparable,
     }
 }
 
 /// Ids of runs on a dataset and an encoder where those that were not timed are of several devices, or one of them shared
 /// its machine.
-fn shared(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<String> {
+fn incomparable(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<String> {
     let own: Vec<&RunRow> = runs
         .iter()
         .filter(|run| run.epochs > 0 && !timed.contains_key(&run.run_id))
@@ -354,7 +354,7 @@ mod tests {
                 run.device = device.into();
                 run.load_average = Some(load);
             }
-            retime_all(&mut tables, &[]).shared.len()
+            retime_all(&mut tables, &[]).incomparable.len()
         };
         let gpu = "cuda:0 (a GPU, LibTorch 2.11.0)";
         assert_eq!(on([gpu; 3], 1.1), 0);
@@ -376,15 +376,18 @@ mod tests {
             tables.runs[2].cpu_seconds = Some(share * 99.0);
             tables
         };
-        assert_eq!(retime_all(&mut busy(0.95), &[]).shared, BTreeSet::new());
+        assert_eq!(
+            retime_all(&mut busy(0.95), &[]).incomparable,
+            BTreeSet::new()
+        );
         // The others are compared with it.
         let all: BTreeSet<String> = ["a", "b", "c"].map(str::to_owned).into();
         let said = retime_all(&mut busy(0.5), &[]);
-        assert_eq!(said.shared, all);
+        assert_eq!(said.incomparable, all);
         assert!(said.notes()[0].starts_with("Seconds of 3 runs count in no table"));
         let rows = ["two", "other"].map(|arm| [0, 1].map(|phase| timing(arm, phase, 1.0, 0.0)));
         let said = retime_all(&mut busy(0.5), &rows.concat());
-        assert_eq!(said.shared, BTreeSet::new());
+        assert_eq!(said.incomparable, BTreeSet::new());
         assert_eq!(said.notes().len(), 1);
     }
 

@@ -1,6 +1,8 @@
 //! Networks over token states: against PyTorch, under padding, by seed, and in a few steps of training.
 
 mod reference;
+#[path = "../support/mod.rs"]
+mod support;
 
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
@@ -59,14 +61,8 @@ networks! {
 }
 
 fn devices() -> Vec<Device> {
-    let mut devices = vec![
-        #[cfg(feature = "tch")]
-        #[allow(deprecated)]
-        Device::libtorch(),
-        Device::flex(),
-    ];
-    devices.extend(totune_model::fused::cuda_devices());
-    devices.into_iter().map(Device::autodiff).collect()
+    let devices = support::devices().into_iter();
+    devices.map(Device::autodiff).collect()
 }
 
 /// Calls `check` with each case of a network on each device, and says which it is.

@@ -66,7 +66,7 @@ impl Runs {
         let retimed = retime(&mut rows.runs, &mut rows.evals, &read_timing(results)?);
         let mut read = Self::of(rows)?;
         for run in &mut read.runs {
-            run.shared = retimed.shared.contains(&run.row.run_id);
+            run.incomparable = retimed.incomparable.contains(&run.row.run_id);
         }
         Ok(Self {
             retimed,
@@ -94,7 +94,7 @@ impl Runs {
                 scores: scores.remove(&row.run_id).unwrap_or_default(),
                 labels: BTreeSet::new(),
                 answers: answers.remove(&row.run_id),
-                shared: false,
+                incomparable: false,
                 row,
             })
         });

@@ -39,7 +39,7 @@ pub struct Run {
     /// Summary of its predictions on test, where they were stored.
     pub(super) answers: Option<TestPredictions>,
     /// Whether its seconds do not count; see [`crate::select::retime`].
-    pub(super) shared: bool,
+    pub(super) incomparable: bool,
 }
 
 /// Fields of the row that are seconds.
@@ -106,7 +106,7 @@ impl Run {
                 .finals
                 .get(&(split.clone(), metric.clone()))
                 .copied(),
-            Measure::Field { field } if self.shared && SECONDS.contains(&&**field) => None,
+            Measure::Field { field } if self.incomparable && SECONDS.contains(&&**field) => None,
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
     }
@@ -180,7 +180,7 @@ impl Run {
 
     /// Seconds of training, in all; `None` where it took none, or they do not count.
     pub(crate) fn seconds(&self) -> Option<f64> {
-        let counts = !self.shared && self.row.train_seconds > 0.0;
+        let counts = !self.incomparable && self.row.train_seconds > 0.0;
         counts.then_some(self.row.train_seconds)
     }
 
@@ -268,7 +268,7 @@ impl Run {
             scores: Scores::default(),
             labels,
             answers: None,
-            shared: self.shared,
+            incomparable: self.incomparable,
         }
     }
 
