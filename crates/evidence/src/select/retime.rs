@@ -44,7 +44,7 @@ impl Retimed {
         });
         let incomparable = (!self.incomparable.is_empty()).then(|| {
             format!(
-                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured: other jobs ran at the same time as these runs or the runs they are compared with, or those ran on another device, and no timing pass has been made yet",
+                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured, of one device in each plot: other jobs ran at the same time as these runs or the runs they are compared with, or those ran on another device, and no timing pass has been made yet",
                 counted(self.incomparable.len(), "run")
             )
         });
@@ -150,7 +150,7 @@ fn shared_its_machine(run: &RunRow) -> bool {
 }
 
 /// The device without its description, such as `cuda:0`.
-fn device(run: &RunRow) -> &str {
+pub(crate) fn device(run: &RunRow) -> &str {
     run.device.split(' ').next().unwrap_or_default()
 }
 

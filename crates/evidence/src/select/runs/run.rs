@@ -9,6 +9,7 @@ use totune_stats::Curve;
 
 use crate::plan::{DEV, Measure, TEST};
 use crate::select::learned::{self, TestPredictions};
+use crate::select::retime::device;
 use crate::select::sample::Key;
 
 /// Separator between the name of a score and the number of its layer; 0 is the embeddings.
@@ -182,6 +183,12 @@ impl Run {
     pub(crate) fn seconds(&self) -> Option<f64> {
         let counts = !self.incomparable && self.row.train_seconds > 0.0;
         counts.then_some(self.row.train_seconds)
+    }
+
+    /// The device, such as `cuda:0`, where its seconds count in no comparison; a line over time may have those of one
+    /// device all the same.
+    pub fn device_of_seconds(&self) -> Option<&str> {
+        self.incomparable.then(|| device(&self.row))
     }
 
     /// The same over the seconds of training as they were measured, whether they count or not; `None` where there is no

@@ -156,9 +156,12 @@ impl Lines {
         if found.iter().any(|(runs, _)| !runs.is_empty()) {
             runs.check_measure(&Measure::score(metric, split), from)?;
         }
-        let lines = groups.iter().zip(found);
+        let device = most_frequent_device(found.iter().flat_map(|(runs, _)| runs));
+        let lines = groups.iter().zip(&found);
         Ok(lines
-            .map(|(group, (runs, note))| Line::of(group, &runs, (metric, split), note))
+            .map(|(group, (runs, note))| {
+                Line::of(group, runs, (metric, split), device, note.clone())
+            })
             .collect())
     }
 
@@ -232,10 +235,12 @@ impl Lines {
 pub(crate) const CSV_HEAD: &str = "task,group,run,epoch,seconds,score,score_in_hand";
 
 impl Line {
+    /// Runs whose seconds are of another device than `device`, if there is one, are left out.
     fn of(
         group: &Chosen,
         selected: &[&Run],
         (metric, split): (&str, &str),
+        device: Option<&str>,
         note: Option<String>,
     ) -> Self {
         let mut line = Self {
@@ -258,6 +263,12 @@ impl Line {
             let row = &run.row;
             if row.status != "ok" {
                 *line.lost.entry(row.status.clone()).or_default() += 1;
+            } else if run
+                .device_of_seconds()
+                .is_some_and(|own| Some(own) != device)
+            {
+                let lost = "on another device".to_owned();
+                *line.lost.entry(lost).or_default() += 1;
             } else if let Some(of_run) = RunLine::of(run, metric, split) {
                 *line.stops.entry(row.stop_reason.clone()).or_default() += 1;
                 line.runs.push(of_run);
@@ -315,6 +326,16 @@ impl RunLine {
             switches: run.switches().iter().map(|(_, seconds)| *seconds).collect(),
         })
     }
+}
+
+/// The device that most seconds are of, among those that count in no comparison: an axis of time has those of one device.
+fn most_frequent_device<'a>(runs: impl Iterator<Item = &'a &'a Run>) -> Option<&'a str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for device in runs.filter_map(|run| run.device_of_seconds()) {
+        *counts.entry(device).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, n)| *n);
+    most.map(|(device, _)| device)
 }
 
 /// For each score the place of the highest up to it, the first of equals.

@@ -36,6 +36,35 @@ fn a_line_goes_through_the_means_of_its_runs() {
 }
 
 #[test]
+fn an_axis_of_time_has_the_seconds_of_one_device() {
+    let mut tables = totune_synthetic::tables();
+    let shared = tables.runs.iter().filter(|run| run.epochs > 0);
+    let ids: Vec<String> = shared.map(|run| run.run_id.clone()).collect();
+    for run in &mut tables.runs {
+        run.device = "cpu".into();
+        if run.run_id == ids[0] {
+            run.device = "cuda:0 (a GPU)".into();
+        }
+    }
+    let runs = Runs::read(&[], std::path::Path::new("none"), tables.into()).unwrap();
+    let found = lines_of(
+        &runs,
+        &chosen(&["last-layer", "last-two-layers", "all-layers"]),
+    );
+    let lost: usize = (found.lines.iter())
+        .filter_map(|line| line.lost.get("on another device"))
+        .sum();
+    let all = |lines: &Lines| {
+        lines
+            .lines
+            .iter()
+            .map(|line| line.runs.len())
+            .sum::<usize>()
+    };
+    assert_eq!((lost, all(&found)), (1, all(&letters()) - 1));
+}
+
+#[test]
 fn budget_and_best_are_those_of_all_lines() {
     let lines = letters();
     check(lines.budget().unwrap(), 32.0 * 1.01);
