@@ -197,10 +197,6 @@ impl Runs {
             }
             None => (&self.runs, None),
         };
-        let known: BTreeSet<&str> = among
-            .iter()
-            .flat_map(|run| run.facts.keys().map(String::as_str))
-            .collect();
         let mut selected: Vec<&Run> = among.iter().collect();
         if among.is_empty() {
             note.get_or_insert_with(|| "there are no runs yet".to_owned());
@@ -217,18 +213,21 @@ impl Runs {
         });
         for (path, condition) in ordered {
             let wanted = wanted(condition).with_context(|| format!("{from}: where `{path}`"))?;
-            let found: BTreeSet<String> = selected
-                .iter()
-                .filter_map(|run| run.facts.get(path))
-                .map(Value::to_string)
-                .collect();
-            let unknown = found.is_empty() && !known.contains(path.as_str());
-            if unknown && !selected.is_empty() {
-                let near = did_you_mean(path, known.iter().copied());
+            let has = |run: &&Run| run.facts.contains_key(path);
+            if !selected.is_empty()
+                && !selected.iter().any(has)
+                && !among.iter().any(|run| has(&run))
+            {
+                let paths = among.iter().flat_map(|run| run.facts.keys());
+                let known: BTreeSet<&str> = paths.map(String::as_str).collect();
+                let near = did_you_mean(path, known.into_iter());
                 bail!("{from}: where: found path `{path}`, which no run's spec or row has{near}");
             }
-            selected.retain(|run| holds(run.facts.get(path), &wanted));
-            if selected.is_empty() && note.is_none() {
+            let matching = |run: &&Run| holds(run.facts.get(path), &wanted);
+            let kept: Vec<&Run> = selected.iter().copied().filter(matching).collect();
+            if kept.is_empty() && note.is_none() {
+                let found = selected.iter().filter_map(|run| run.facts.get(path));
+                let found: BTreeSet<String> = found.map(Value::to_string).collect();
                 let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
                 let more = found.len().saturating_sub(NAMED);
                 let mut named: Vec<String> = found.into_iter().take(NAMED).collect();
@@ -241,6 +240,7 @@ impl Runs {
                     named.join(", ")
                 ));
             }
+            selected = kept;
         }
         let ids = selected.iter().map(|run| run.row.run_id.clone());
         self.selected.borrow_mut().extend(ids);
