@@ -154,6 +154,33 @@ fn one_bad_number_makes_the_norm_bad() {
     }
 }
 
+#[test]
+fn a_norm_whose_square_overflows_is_found() {
+    let Clipping {
+        gradients, cases, ..
+    } = parse(CLIP);
+    let factor = 1e30;
+    let large = |values: &[f64]| values.iter().map(|value| value * factor).collect();
+    let gradients = Values {
+        weight: large(&gradients.weight),
+        bias: large(&gradients.bias),
+    };
+    let case = &cases[0];
+    let shape = parse::<Clipping>(CLIP).shape;
+    for device in devices() {
+        let module = zeros(&gradients, shape, &device);
+        let mut grads = self::gradients(&module, &gradients, shape);
+        let norm = clip_global_norm(&module, &mut grads, Some(case.max)).read();
+        close(&[norm / factor], &[case.norm]);
+        let weight = grads.remove::<2>(module.weight.id).expect("still there");
+        let bias = grads.remove::<1>(module.bias.id).expect("still there");
+        let clipped = [numbers(weight), numbers(bias)].concat();
+        let length = clipped.iter().map(|value| value * value).sum::<f64>();
+        close(&[length.sqrt()], &[case.max]);
+        close(&[clipped[0] / length.sqrt()], &[gradients.weight[0] / norm]);
+    }
+}
+
 #[track_caller]
 fn check_clip(start: &Values, max: Option<f64>, norm: f64, clipped: &Values) {
     let shape = parse::<Clipping>(CLIP).shape;

@@ -154,10 +154,11 @@ char *totune_time_products(double *operations, double *seconds) {
 char *totune_clip(int n, Tensor *const *grads, const double *most, Tensor **out, Tensor **norm) {
   return guarded([&] {
     auto g = list(n, grads);
-    Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(g)));
-    *norm = new Tensor(total.view({1}));
+    // In f64, since the square of a large norm overflows f32.
+    Tensor total = at::linalg_vector_norm(at::stack(at::_foreach_norm(g, 2, at::kDouble)));
+    *norm = new Tensor(total.to(at::kFloat).view({1}));
     if (!most) return;
-    Tensor factor = (total + 1e-6).reciprocal_().mul_(*most).clamp_max_(1.0);
+    Tensor factor = (total + 1e-6).reciprocal_().mul_(*most).clamp_max_(1.0).to(at::kFloat);
     auto scaled = at::_foreach_mul(g, factor);
     for (int i = 0; i < n; i++) out[i] = new Tensor(scaled[i]);
   });

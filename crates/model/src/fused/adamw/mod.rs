@@ -223,6 +223,8 @@ impl GradientNorm {
 ///
 /// On the CPU the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
 /// Elsewhere they are multiplied by a factor of at most one that the device computes, so that nothing waits for it.
+/// A norm that f32 can hold is found although its square overflows, where PyTorch has an infinite one and makes all
+/// gradients zero.
 pub fn clip_global_norm<M: Module>(
     module: &M,
     grads: &mut GradientsParams,
@@ -242,8 +244,11 @@ pub fn clip_global_norm<M: Module>(
         return GradientNorm(None);
     }
     let norms: Tensor<1> = Tensor::cat(norms, 0);
-    let norm = (norms.clone() * norms).sum().sqrt();
+    let mut norm = (norms.clone() * norms).sum().sqrt();
     let at_once = reads_at_once(&norm.device());
+    if at_once && f64::from(norm.clone().into_scalar::<f32>()) == f64::INFINITY {
+        norm = Tensor::from_floats([large_norm(module, grads)], &norm.device());
+    }
     let norm = GradientNorm(Some(norm));
     if let Some(max) = max {
         let scale = if at_once {
@@ -308,6 +313,38 @@ fn norm<const D: usize>(grad: Tensor<D>) -> Tensor<1> {
         return super::libtorch::norm(&grad);
     }
     (grad.clone() * grad).sum().sqrt()
+}
+
+/// The norm of gradients together where their squares are too large for f32, as those of a recurrence over a long text can
+/// be; infinite where a gradient is.
+fn large_norm<M: Module>(module: &M, grads: &GradientsParams) -> f32 {
+    let mut large = Large { grads, norm: 0.0 };
+    module.visit(&mut large);
+    large.norm as f32
+}
+
+struct Large<'a> {
+    grads: &'a GradientsParams,
+    norm: f64,
+}
+
+impl ModuleVisitor for Large<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let Some(grad) = self.grads.get::<D>(param.id) else {
+            return;
+        };
+        let largest = f64::from(grad.clone().abs().max().into_scalar::<f32>());
+        if largest == 0.0 {
+            return;
+        }
+        let share = f64::from(norm(grad / largest).into_scalar::<f32>());
+        let found = if largest.is_finite() {
+            share * largest
+        } else {
+            largest
+        };
+        self.norm = self.norm.hypot(found);
+    }
 }
 
 struct Scaled<'a> {
