@@ -208,3 +208,23 @@ pub fn adamw(bundle: &Bundle, lr: f64, betas: [f64; 2], weight_decay: f64, epsil
         ));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GPUs clip with, on the CPU.
+    #[test]
+    fn gradients_are_clipped_by_a_norm_whose_square_overflows() {
+        let [a, b] = [[3e30_f32, 0.0], [0.0, -4e30]].map(|grad| Tensor::from_slice(&grad));
+        let (norm, scaled) = clipped(&[a, b], Some(1.0));
+        assert!((norm.double_value(&[0]) / 5e30 - 1.0).abs() < 1e-6);
+        let scaled: Vec<f64> = scaled
+            .iter()
+            .flat_map(|grad| Vec::<f64>::try_from(grad.to_kind(tch::Kind::Double)).unwrap())
+            .collect();
+        for (found, expected) in scaled.into_iter().zip([0.6, 0.0, 0.0, -0.8]) {
+            assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
+        }
+    }
+}

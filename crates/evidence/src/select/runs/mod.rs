@@ -213,11 +213,7 @@ impl Runs {
         });
         for (path, condition) in ordered {
             let wanted = wanted(condition).with_context(|| format!("{from}: where `{path}`"))?;
-            let has = |run: &&Run| run.facts.contains_key(path);
-            if !selected.is_empty()
-                && !selected.iter().any(has)
-                && !among.iter().any(|run| has(&run))
-            {
+            if !selected.is_empty() && !among.iter().any(|run| run.facts.contains_key(path)) {
                 let paths = among.iter().flat_map(|run| run.facts.keys());
                 let known: BTreeSet<&str> = paths.map(String::as_str).collect();
                 let near = did_you_mean(path, known.into_iter());

@@ -316,7 +316,7 @@ fn norm<const D: usize>(grad: Tensor<D>) -> Tensor<1> {
 }
 
 /// The norm of gradients together where their squares are too large for f32, as those of a recurrence over a long text can
-/// be; infinite where a gradient is.
+/// be; not finite where a gradient is not.
 fn large_norm<M: Module>(module: &M, grads: &GradientsParams) -> f32 {
     let mut large = Large { grads, norm: 0.0 };
     module.visit(&mut large);
@@ -333,17 +333,11 @@ impl ModuleVisitor for Large<'_> {
         let Some(grad) = self.grads.get::<D>(param.id) else {
             return;
         };
-        let largest = f64::from(grad.clone().abs().max().into_scalar::<f32>());
-        if largest == 0.0 {
-            return;
+        let largest = grad.clone().abs().max().into_scalar::<f32>();
+        if largest != 0.0 {
+            let share = norm(grad / largest).into_scalar::<f32>();
+            self.norm = self.norm.hypot(f64::from(share) * f64::from(largest));
         }
-        let share = f64::from(norm(grad / largest).into_scalar::<f32>());
-        let found = if largest.is_finite() {
-            share * largest
-        } else {
-            largest
-        };
-        self.norm = self.norm.hypot(found);
     }
 }
 
