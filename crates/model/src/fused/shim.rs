@@ -213,7 +213,7 @@ pub fn adamw(bundle: &Bundle, lr: f64, betas: [f64; 2], weight_decay: f64, epsil
 mod tests {
     use super::*;
 
-    /// What GPUs clip with, on the CPU.
+    // Only GPUs are given to it elsewhere.
     #[test]
     fn gradients_are_clipped_by_a_norm_whose_square_overflows() {
         let [a, b] = [[3e30_f32, 0.0], [0.0, -4e30]].map(|grad| Tensor::from_slice(&grad));
