@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 use totune_data::{BatchPlan, Encoded, Padded, Target, Tokenizer};
 use totune_model::TokenBatch;
-use totune_sweep::{Project, Roots};
+
+use crate::desk::Desk;
 
 /// The encoder whose tokenizer encodes the texts.
 pub const ENCODER: &str = "all-minilm-l6-v2";
@@ -31,23 +33,51 @@ pub struct Row {
     label: i64,
 }
 
-/// Writes some batches of `task` into `folder`, bucketed by length, spread evenly from the shortest to the longest; the
-/// file.
+/// Some batches of a task.
+pub struct TaskBatches {
+    /// The task.
+    pub task: &'static str,
+    /// The file that has them.
+    pub file: PathBuf,
+    /// How many there are.
+    pub n: usize,
+    /// Their tokens, without padding.
+    pub tokens: usize,
+}
+
+/// Some batches of each of [`TASKS`], and the folder with their files. Tasks whose files are missing are left out with a
+/// note.
+///
+/// # Errors
+/// When no folder can be made.
+pub fn of_tasks(desk: &Desk, bucketing: bool) -> Result<(Vec<TaskBatches>, TempDir)> {
+    let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
+    let mut all = Vec::new();
+    for task in TASKS {
+        match write(desk, task, bucketing, scratch.path()) {
+            Ok(batches) => all.push(batches),
+            Err(why) => eprintln!("left out batches of {task}: {why:#}"),
+        }
+    }
+    Ok((all, scratch))
+}
+
+/// Writes some batches of `task` into `folder`, spread evenly from the shortest to the longest.
 ///
 /// # Errors
 /// When files of the task or of the encoder are missing.
-pub fn write(project: &Project, roots: &Roots, task: &str, folder: &Path) -> Result<PathBuf> {
-    let catalogue = project.datasets()?;
-    let encoders = project.encoders()?;
+fn write(desk: &Desk, task: &'static str, bucketing: bool, folder: &Path) -> Result<TaskBatches> {
+    let catalogue = desk.project.datasets()?;
+    let encoders = desk.project.encoders()?;
     let (card, encoder) = (catalogue.find(task)?, encoders.find(ENCODER)?);
-    let places = [roots.encoders.clone()];
-    let missing = card.missing(&roots.data, &["train"]);
+    let places = [desk.roots.encoders.clone()];
+    let missing = card.missing(&desk.roots.data, &["train"]);
     if let Some(missing) = missing.or_else(|| encoder.missing(&places)) {
         bail!(missing);
     }
     let vocabulary = encoder.locate(&places).context("found above")?;
     let tokenizer = Tokenizer::open(&vocabulary, encoder.vocabulary.lowercase)?;
-    let dataset = card.load_split(&roots.data, "train")?;
+    let dataset = card.load_split(&desk.roots.data, "train")?;
     let texts = tokenizer.encode_all(&dataset.examples, MAX_LENGTH, 1)?;
     let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
     let row = |&at: &usize| Row {
@@ -58,19 +88,24 @@ pub fn write(project: &Project, roots: &Roots, task: &str, folder: &Path) -> Res
             _ => 0,
         },
     };
-    let chosen = spread(&lengths);
+    let chosen = spread(&lengths, bucketing);
     let batches = chosen.iter().map(|batch| batch.iter().map(row).collect());
     let batches: Vec<Vec<Row>> = batches.collect();
     let file = folder.join(format!("{task}.json"));
     fs::write(&file, serde_json::to_vec(&batches)?)?;
-    Ok(file)
+    Ok(TaskBatches {
+        task,
+        file,
+        n: batches.len(),
+        tokens: batches.iter().flatten().map(|row| row.ids.len()).sum(),
+    })
 }
 
-/// Whole batches of an epoch with bucketing that together have about [`TOKENS`] tokens, at least two.
-fn spread(lengths: &[usize]) -> Vec<Vec<usize>> {
+/// Whole batches of an epoch that together have about [`TOKENS`] tokens, at least two.
+fn spread(lengths: &[usize], bucketing: bool) -> Vec<Vec<usize>> {
     let plan = BatchPlan {
         size: BATCH,
-        bucketing: true,
+        bucketing,
     };
     let mut batches = plan.shuffled(lengths, 1, 0);
     batches.retain(|batch| batch.len() == BATCH);
@@ -83,7 +118,7 @@ fn spread(lengths: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// The batches of a file.
-pub fn read(file: &Path) -> Result<Vec<Vec<Row>>> {
+fn read(file: &Path) -> Result<Vec<Vec<Row>>> {
     let text =
         fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     serde_json::from_str(&text)
@@ -115,7 +150,7 @@ mod tests {
     #[test]
     fn batches_are_spread_over_all_lengths_and_hold_about_as_many_tokens() {
         let lengths: Vec<usize> = (0..3200).map(|i| 5 + i * 7919 % 100).collect();
-        let chosen = spread(&lengths);
+        let chosen = spread(&lengths, true);
         let tokens: usize = chosen.iter().flatten().map(|&at| lengths[at]).sum();
         assert!((TOKENS / 2..TOKENS * 2).contains(&tokens), "{tokens}");
         let mean = |batch: &Vec<usize>| batch.iter().map(|&at| lengths[at]).sum::<usize>() / BATCH;

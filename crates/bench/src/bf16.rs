@@ -6,7 +6,7 @@ use anyhow::Result;
 use totune_adapt::Dtype;
 use totune_model::fused::{self, Bf16Products, F32Products};
 
-use crate::batches::{self, BATCH, TASKS};
+use crate::batches::{self, BATCH};
 use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
 use crate::desk::Desk;
 use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
@@ -129,24 +129,15 @@ fn inputs(desk: &Desk) -> Result<(Vec<Input>, Option<tempfile::TempDir>)> {
         Input::synthetic("MiniLM", 128, Head::Classifier, Shape::MINI_LM),
         Input::synthetic("6 x 256 masked LM", 128, Head::MaskedLm, masked),
     ];
-    let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
-    for task in TASKS {
-        match batches::write(&desk.project, &desk.roots, task, scratch.path()) {
-            Ok(file) => {
-                let rows = batches::read(&file)?;
-                let tokens = rows.iter().flatten().map(|row| row.ids.len()).sum();
-                inputs.push(Input {
-                    name: format!("MiniLM, {task}, {BATCH} bucketed"),
-                    seq: 0,
-                    head: Head::Classifier,
-                    shape: Shape::MINI_LM,
-                    file: Some(file),
-                    lap: (rows.len(), tokens),
-                });
-            }
-            Err(why) => eprintln!("left out batches of {task}: {why:#}"),
-        }
-    }
+    let (tasks, scratch) = batches::of_tasks(desk, true)?;
+    inputs.extend(tasks.into_iter().map(|batches| Input {
+        name: format!("MiniLM, {}, {BATCH} bucketed", batches.task),
+        seq: 0,
+        head: Head::Classifier,
+        shape: Shape::MINI_LM,
+        file: Some(batches.file),
+        lap: (batches.n, batches.tokens),
+    }));
     Ok((inputs, Some(scratch)))
 }
 

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
+use crate::fused::Unpadding;
+
 /// Bias on the attention scores of a hidden key, as in BERT's released code: large enough that its probability is exactly
 /// zero in f32.
 pub(crate) const MASKED: f32 = -10_000.0;
@@ -17,6 +19,8 @@ pub struct TokenBatch {
     pub type_ids: Tensor<2, Int>,
     /// 1 for a real token, 0 for padding, `[batch, seq]`; none where nothing is padded.
     pub mask: Option<Tensor<2>>,
+    /// Places of the real tokens, where taking out the padding saves time.
+    unpadding: Option<Unpadding>,
     /// Character ids of each word, `[batch, seq, 50]`, for encoders that read those.
     pub characters: Option<Tensor<3, Int>>,
     /// Masks attention between the two texts of a pair that share a row; `type_ids` identify the text of each token.
@@ -76,6 +80,7 @@ impl TokenBatch {
             type_ids.len(),
             mask.len()
         );
+        let unpadding = Unpadding::new(mask, shape, device);
         let padded = mask.iter().any(|real| !real);
         let mask = padded.then(|| {
             let values: Vec<f32> = mask.iter().map(|&real| f32::from(u8::from(real))).collect();
@@ -85,6 +90,7 @@ impl TokenBatch {
             ids: Tensor::from_data(TensorData::new(ids, shape), device),
             type_ids: Tensor::from_data(TensorData::new(type_ids, shape), device),
             mask,
+            unpadding,
             characters: None,
             apart: false,
             texts: Vec::new(),
@@ -95,6 +101,11 @@ impl TokenBatch {
     /// `[batch, seq]`.
     pub fn shape(&self) -> [usize; 2] {
         self.ids.dims()
+    }
+
+    /// How layers compute nothing for padding; none where they do, or there is none.
+    pub(crate) fn unpadding(&self) -> Option<&Unpadding> {
+        self.unpadding.as_ref()
     }
 
     /// The same batch outside any graph.

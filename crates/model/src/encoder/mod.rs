@@ -49,7 +49,7 @@ pub use xlm_roberta::XlmRobertaConfig;
 #[derive(Debug)]
 pub struct HiddenStates {
     /// Hidden states from the bottom up, each `[batch, seq, hidden]`: those the pass began with (the embeddings, when
-    /// it was a whole one), then one per layer above.
+    /// it was a whole one), then one per layer above. At padding they are of no use: zero, or what layers make of it.
     pub hidden: Vec<Tensor<3>>,
     /// Output of the pretrained pooler for the first token, `[batch, hidden]`; none if the encoder has no pooler.
     pub pooled: Option<Tensor<2>>,

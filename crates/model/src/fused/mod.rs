@@ -28,6 +28,7 @@ mod projected_lstm;
 mod shim;
 mod softmax_loss;
 mod transformer;
+mod unpadding;
 
 pub use adamw::{
     AdamW, AdamWConfig, GradientNorm, ParameterMoments, Rate, clip_global_norm, reads_at_once,
@@ -51,11 +52,13 @@ pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
 };
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
-pub(crate) use transformer::adapted;
 pub use transformer::{
     AdapterWeights, Affine, FeedForwardWeights, Gelu, NormWeights, SelfAttention,
     SelfAttentionWeights, feed_forward, self_attention,
 };
+pub(crate) use transformer::{adapted, merged};
+pub use unpadding::Unpadding;
+pub(crate) use unpadding::{padded, unpadded};
 
 /// No GPU is used without LibTorch.
 #[cfg(not(feature = "tch"))]

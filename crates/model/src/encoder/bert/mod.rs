@@ -26,7 +26,9 @@ use burn::tensor::{Device, Tensor};
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind};
 use crate::adapter::{Adapter, AdapterPlace};
-use crate::fused::{Dropout, FeedForwardWeights, Gelu, SelfAttention, SelfAttentionWeights};
+use crate::fused::{
+    Dropout, FeedForwardWeights, Gelu, SelfAttention, SelfAttentionWeights, Unpadding,
+};
 use crate::layer::{Linear, Norm, parameter};
 use crate::pass::mix;
 use crate::prefix::{Prefix, PrefixPlace};
@@ -140,16 +142,18 @@ impl Encoder for Bert {
 }
 
 impl Transformer for Bert {
-    /// Bias on attention scores.
-    type View = Option<Tensor<4>>;
+    type View = View;
 
-    fn view(&self, batch: &TokenBatch) -> Self::View {
-        batch.attention_bias()
+    fn view(&self, batch: &TokenBatch) -> View {
+        View {
+            bias: batch.attention_bias(),
+            unpadding: batch.unpadding().cloned(),
+        }
     }
 
-    fn layer(&self, x: Tensor<3>, bias: &Self::View, block: usize, pass: &Pass) -> Tensor<3> {
+    fn layer(&self, x: Tensor<3>, view: &View, block: usize, pass: &Pass) -> Tensor<3> {
         (0..self.applications).fold(x, |x, _| {
-            self.layers[block - 1].forward(x, bias.clone(), block, pass)
+            self.layers[block - 1].forward(x, view, block, pass)
         })
     }
 }
@@ -193,6 +197,13 @@ impl Bert {
     pub(crate) fn word_embeddings(&self) -> Tensor<2> {
         self.embeddings.word.val()
     }
+}
+
+/// Visible keys of a batch and the places of its tokens, the same for all layers.
+pub(crate) struct View {
+    /// Bias on attention scores: `[batch, 1, 1 or seq, seq]`.
+    pub(crate) bias: Option<Tensor<4>>,
+    pub(crate) unpadding: Option<Unpadding>,
 }
 
 /// Word, position and segment embeddings, summed, normalised, dropped, and projected in some of the family.
@@ -306,16 +317,15 @@ impl Layer {
         })
     }
 
-    /// `[batch, seq, hidden]` to the same shape; `bias` `[batch, 1, 1, seq]` is far below zero for padding, `block` is
-    /// the layer's index in the encoder.
+    /// The output for `x`, both as [`Transformer::layer`] has them; `block` is the layer's index in the encoder.
     pub(crate) fn forward(
         &self,
         x: Tensor<3>,
-        bias: Option<Tensor<4>>,
+        view: &View,
         block: usize,
         pass: &Pass,
     ) -> Tensor<3> {
-        let x = self.attention.forward(x, bias, block, pass);
+        let x = self.attention.forward(x, view, block, pass);
         self.feed_forward.forward(x, block, pass)
     }
 }
@@ -381,13 +391,7 @@ impl Attention {
         })
     }
 
-    fn forward(
-        &self,
-        x: Tensor<3>,
-        bias: Option<Tensor<4>>,
-        block: usize,
-        pass: &Pass,
-    ) -> Tensor<3> {
+    fn forward(&self, x: Tensor<3>, view: &View, block: usize, pass: &Pass) -> Tensor<3> {
         let drop = |rate| Dropout {
             rate: pass.rate(block, rate),
             seed: pass.draw(),
@@ -407,7 +411,8 @@ impl Attention {
         };
         let settings = SelfAttention {
             heads: self.heads,
-            mask: bias,
+            mask: view.bias.clone(),
+            unpadding: view.unpadding.clone(),
             probabilities,
             hidden,
             precision: self.query.precision,

@@ -27,7 +27,7 @@ use super::bert::{Bert, BertConfig, FeedForward, updating};
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind, Shape, TokenizerKind};
 use crate::adapter::{Adapter, AdapterPlace};
-use crate::fused::Dropout;
+use crate::fused::{Dropout, Unpadding};
 use crate::layer::{Linear, Norm, parameter};
 use crate::{Pass, TokenBatch, Weights, fused};
 
@@ -261,6 +261,7 @@ impl Transformer for DebertaV2 {
             relative: self.embeddings.relative(),
             rows: Tensor::from_data(rows, &batch.ids.device()),
             bias: batch.attention_bias(),
+            unpadding: batch.unpadding().cloned(),
         }
     }
 
@@ -292,6 +293,7 @@ pub(super) struct View {
     rows: Tensor<4, Int>,
     /// Bias on attention scores: `[batch, 1, 1 or seq, seq]`.
     bias: Option<Tensor<4>>,
+    unpadding: Option<Unpadding>,
 }
 
 /// Bucket of a distance, of the same sign: near distances have their own, the others one per step of their logarithm, up
@@ -432,19 +434,17 @@ impl Attention {
             let affine = linear.affine(updating(pass, block, hidden.seed, n));
             affine.of(x, linear.precision)
         };
-        let heads = |linear, n, x: &Tensor<3>| self.split(apply(linear, n, x.clone()));
-        let (q, k) = (heads(&self.query, 0, &x), heads(&self.key, 1, &x));
-        let v = heads(&self.value, 2, &x);
+        let unpadding = view.unpadding.as_ref();
+        let heads = |linear, n| self.split(fused::padded(unpadding, apply(linear, n, x.clone())));
+        let (q, k) = (heads(&self.query, 0), heads(&self.key, 1));
+        let v = heads(&self.value, 2);
         let positions = fused::dropout(view.relative.clone(), relative.rate, relative.seed);
         let positions = positions.unsqueeze_dim(0); // [1, 2 * buckets, hidden]
-        let of_positions = [
-            heads(&self.query, 4, &positions),
-            heads(&self.key, 5, &positions),
-        ];
+        let of_positions = [(&self.query, 4), (&self.key, 5)]
+            .map(|(linear, n)| self.split(apply(linear, n, positions.clone())));
         let p = softmax(scores([q, k], of_positions, view), 3); // [batch, heads, seq, seq]
         let p = fused::dropout(p, probabilities.rate, probabilities.seed);
-        let context = p.matmul(v).swap_dims(1, 2).reshape(x.dims());
-        let y = apply(&self.output, 3, context);
+        let y = apply(&self.output, 3, fused::merged(p.matmul(v), unpadding));
         let y = fused::dropout(y, hidden.rate, hidden.seed);
         let y = fused::adapted(
             self.adapter.as_ref().map(Adapter::weights),

@@ -29,7 +29,7 @@ use super::transformer::Transformer;
 use super::{Encoder, Shape, TokenizerKind};
 use crate::adapter::{Adapter, AdapterPlace};
 use crate::batch::MASKED;
-use crate::fused::Dropout;
+use crate::fused::{Dropout, Unpadding};
 use crate::init::INIT_SD;
 use crate::layer::{Linear, Norm, parameter};
 use crate::prefix::{Prefix, PrefixPlace};
@@ -271,18 +271,18 @@ impl Transformer for ModernBert {
         let padding = batch.attention_bias();
         // Every token sees all of a text that is shorter than its window.
         let window = (seq > self.window + 1).then(|| window(seq, self.window, &batch.ids.device()));
+        let hidden_keys = match (window, padding.clone()) {
+            (Some(window), Some(padding)) => Some(window + padding),
+            (window, padding) => window.or(padding),
+        };
+        let view = |rotation, bias| View {
+            rotation,
+            bias,
+            unpadding: batch.unpadding().cloned(),
+        };
         Views {
-            local: View {
-                rotation: local,
-                bias: match (window, padding.clone()) {
-                    (Some(window), Some(padding)) => Some(window + padding),
-                    (window, padding) => window.or(padding),
-                },
-            },
-            global: View {
-                rotation: global,
-                bias: padding,
-            },
+            local: view(local, hidden_keys),
+            global: view(global, padding),
         }
     }
 
@@ -326,6 +326,7 @@ struct View {
     rotation: Rotation,
     /// Bias on attention scores: `[batch, 1, 1, seq]` or `[1 or batch, 1, seq, seq]`.
     bias: Option<Tensor<4>>,
+    unpadding: Option<Unpadding>,
 }
 
 /// Bias that hides tokens farther away than `reach`, which is included: `[1, 1, seq, seq]`.
@@ -516,12 +517,14 @@ impl Attention {
             let affine = linear.affine(updating(pass, block, drop.seed, n));
             affine.of(x, linear.precision)
         };
-        let [batch, seq, hidden] = x.dims();
         let normed = match &self.norm {
             Some(norm) => norm.forward(x.clone()),
             None => x.clone(),
         };
-        let all = apply(&self.query_key_value, 0, normed); // [batch, seq, 3 * hidden]
+        let unpadding = view.unpadding.as_ref();
+        let all = fused::padded(unpadding, apply(&self.query_key_value, 0, normed));
+        let [batch, seq, all_width] = all.dims(); // queries, keys and values
+        let hidden = all_width / 3;
         let [q, k, v] = [0, 1, 2].map(|i| {
             let part = all.clone().narrow(2, i * hidden, hidden);
             part.reshape([batch, seq, self.heads, hidden / self.heads])
@@ -532,8 +535,7 @@ impl Attention {
         // Behind the rotation of keys: a prefix has no position.
         let context =
             fused::prefixed_attention(prefix, [q, k, v], view.bias.clone(), probabilities);
-        let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
-        let y = apply(&self.output, 1, context);
+        let y = apply(&self.output, 1, fused::merged(context, unpadding));
         let y = fused::dropout(y, drop.rate, drop.seed);
         x + fused::adapted(
             self.adapter.as_ref().map(Adapter::weights),

@@ -22,7 +22,10 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::{gelu, gelu_approximate};
 use serde::{Deserialize, Serialize};
 
-use super::{Dropout, Precision, PrefixWeights, dropout, layer_norm, linear, prefixed_attention};
+use super::{
+    Dropout, Precision, PrefixWeights, Unpadding, dropout, layer_norm, linear, padded,
+    prefixed_attention, unpadded,
+};
 use crate::lora::Update;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
@@ -209,6 +212,8 @@ pub struct SelfAttention {
     pub heads: usize,
     /// `[batch, 1, 1, seq]`: zero for keys that are seen and very negative for others. It gets no gradient.
     pub mask: Option<Tensor<4>>,
+    /// Places of the tokens, where padding has been taken out of the input.
+    pub unpadding: Option<Unpadding>,
     /// Dropout on the probabilities.
     pub probabilities: Dropout,
     /// Dropout on the output.
@@ -217,7 +222,8 @@ pub struct SelfAttention {
     pub precision: Precision,
 }
 
-/// `norm(x + dropout(output(attention(projections(x)))))` for `x` `[batch, seq, hidden]`.
+/// `norm(x + dropout(output(attention(projections(x)))))` for `x` `[batch, seq, hidden]`, or `[1, tokens, hidden]` with an
+/// unpadding.
 pub fn self_attention(
     x: Tensor<3>,
     weights: SelfAttentionWeights,
@@ -225,11 +231,12 @@ pub fn self_attention(
 ) -> Tensor<3> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) && weights.fits_kernel() {
-        return if super::libtorch::owns_in_main_memory(&x.device()) {
-            kernel::self_attention(x, weights, settings)
-        } else {
-            operators::self_attention(x, weights, settings)
-        };
+        if super::libtorch::owns_in_main_memory(&x.device()) {
+            return kernel::self_attention(x, weights, settings);
+        }
+        if settings.unpadding.is_none() {
+            return operators::self_attention(x, weights, settings);
+        }
     }
     plain_self_attention(x, weights, settings)
 }
@@ -242,19 +249,19 @@ fn plain_self_attention(
     let SelfAttention {
         heads,
         mask,
+        unpadding,
         probabilities,
         hidden: drop,
         precision,
     } = settings;
-    let [batch, seq, hidden] = x.dims();
     let heads_of = weights.projections.map(|affine| {
-        affine
-            .of(x.clone(), precision)
-            .reshape([batch, seq, heads, hidden / heads])
+        let part = padded(unpadding.as_ref(), affine.of(x.clone(), precision));
+        let [batch, seq, hidden] = part.dims();
+        part.reshape([batch, seq, heads, hidden / heads])
             .swap_dims(1, 2) // [batch, heads, seq, head_dim]
     });
     let context = prefixed_attention(weights.prefix, heads_of, mask, probabilities);
-    let context = context.swap_dims(1, 2).reshape([batch, seq, hidden]);
+    let context = merged(context, unpadding.as_ref());
     let y = weights.output.of(context, precision);
     let y = dropout(y, drop.rate, drop.seed);
     let y = adapted(weights.adapter, y, precision);
@@ -264,4 +271,12 @@ fn plain_self_attention(
         weights.norm.bias,
         weights.norm.epsilon,
     )
+}
+
+/// The heads of each token next to each other: `[batch, heads, seq, head_dim]` to `[batch, seq, hidden]`, or to
+/// `[1, tokens, hidden]` with an unpadding.
+pub(crate) fn merged(context: Tensor<4>, unpadding: Option<&Unpadding>) -> Tensor<3> {
+    let [batch, heads, seq, head_dim] = context.dims();
+    let rows = context.swap_dims(1, 2);
+    unpadded(unpadding, rows.reshape([batch, seq, heads * head_dim]))
 }

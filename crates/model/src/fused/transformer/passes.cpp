@@ -235,7 +235,7 @@ template <typename F> struct Pass {
                     int64_t end) {
     const int64_t n = a.parts * a.heads * a.dim;
     for (int64_t row = begin; row < end; row++) {
-      int64_t batch = row / a.seq, at = row % a.seq;
+      int64_t place = a.places ? a.places[row] : row, batch = place / a.seq, at = place % a.seq;
       for (int64_t part = 0; part < a.parts; part++) {
         float scale = part == 0 ? a.query_scale : 1.0f;
         for (int64_t head = 0; head < a.heads; head++) {
@@ -256,7 +256,7 @@ template <typename F> struct Pass {
   static void merge(const Heads &a, const void *const *parts, void *rows, float *sums, int64_t begin, int64_t end) {
     const int64_t n = a.parts * a.heads * a.dim;
     for (int64_t row = begin; row < end; row++) {
-      int64_t batch = row / a.seq, at = row % a.seq;
+      int64_t place = a.places ? a.places[row] : row, batch = place / a.seq, at = place % a.seq;
       for (int64_t part = 0; part < a.parts; part++) {
         float scale = part == 0 ? a.query_scale : 1.0f;
         for (int64_t head = 0; head < a.heads; head++) {

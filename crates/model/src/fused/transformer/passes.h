@@ -57,9 +57,10 @@ struct Attend {
   Drop drop;
 };
 
-// Rows between [batch * seq, 3 width] and three times [batch * heads, seq, head_dim].
+// Rows between [tokens, 3 width] and three times [batch * heads, seq, head_dim].
 struct Heads {
   int64_t heads, seq, dim, parts; // parts: 3 for queries, keys and values, 1 for the result
+  const int64_t *places;          // of the tokens among batch * seq, or null where no token is left out
   const float *bias;              // [parts * heads * dim], or null
   float query_scale;
 };

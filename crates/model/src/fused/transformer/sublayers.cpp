@@ -25,6 +25,7 @@ struct Options {
   int32_t format;
   int32_t onednn; // f32 products by oneDNN
   int64_t heads;
+  int64_t batch, seq; // of the batch where padding has been taken out of the input, else 0
   double epsilon;
   Drop hidden, probabilities;
 };
@@ -59,6 +60,16 @@ public:
   at::TensorOptions kind() const { return at::TensorOptions().dtype(half ? at::kBFloat16 : at::kFloat); }
 
   Tensor empty(at::IntArrayRef shape) const { return at::empty(shape, kind()); }
+
+  // For what is filled from rows of tokens: zeros where padding has been taken out, since no token fills its places.
+  Tensor filled(at::IntArrayRef shape, at::TensorOptions kind) const {
+    return options.seq ? at::zeros(shape, kind) : at::empty(shape, kind);
+  }
+
+  // Places of the tokens, which are `at` if any was taken out; else null.
+  const int64_t *places(Tensor *const *at) const {
+    return options.seq ? (*at)->const_data_ptr<int64_t>() : nullptr;
+  }
 
   static void rows(int64_t n, int64_t columns, const std::function<void(int64_t, int64_t)> &f) {
     at::parallel_for(0, n, std::max<int64_t>(1, 16384 / std::max<int64_t>(columns, 1)), f);
@@ -213,12 +224,14 @@ char *totune_feed_forward_backward(const Options *options, Tensor *grad, Tensor 
   });
 }
 
-// `in`: x, then weight and bias of queries, keys, values and the output, scale, shift. `mask` is null or
+// `in`: x, then weight and bias of queries, keys, values and the output, scale, shift, and the places of the tokens where
+// options->seq is not 0: then x has the tokens of all rows one after the other. `mask` is null or
 // [batch, 1, 1 or seq, seq].
 char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *mask, int keep, Tensor **out) {
   return guarded([&] {
     Layer layer(*options);
-    int64_t batch = in[0]->size(0), seq = in[0]->size(1), hidden = in[0]->size(2), heads = options->heads;
+    int64_t batch = options->seq ? options->batch : in[0]->size(0), heads = options->heads, hidden = in[0]->size(2);
+    int64_t seq = options->seq ? options->seq : in[0]->size(1);
     int64_t dim = hidden / heads, n = batch * heads;
     TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
     const Tensor x = flat(*in[0]), operand = layer.operand(x), output = layer.operand(*in[7]);
@@ -228,16 +241,17 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
     Tensor bias = at::cat({*in[2], *in[4], *in[6]});
     Tensor rows = layer.product(operand, weight.t()); // [rows, 3 hidden]
 
-    Heads split{heads, seq, dim, 3, bias.const_data_ptr<float>(), 1.0f / std::sqrt(static_cast<float>(dim))};
+    const int64_t *places = layer.places(in + 11);
+    Heads split{heads, seq, dim, 3, places, bias.const_data_ptr<float>(), 1.0f / std::sqrt(static_cast<float>(dim))};
     std::array<Tensor, 3> parts;
-    for (Tensor &part : parts) part = layer.empty({n, seq, dim});
+    for (Tensor &part : parts) part = layer.filled({n, seq, dim}, layer.kind());
     // Scores are f32, of operands as the other products have them.
     std::array<Tensor, 2> wide = {parts[0], parts[1]};
     if (layer.half)
-      for (Tensor &part : wide) part = at::empty({n, seq, dim});
+      for (Tensor &part : wide) part = layer.filled({n, seq, dim}, at::kFloat);
     void *to[3] = {parts[0].data_ptr(), parts[1].data_ptr(), parts[2].data_ptr()};
     float *to_wide[2] = {static_cast<float *>(wide[0].data_ptr()), static_cast<float *>(wide[1].data_ptr())};
-    Layer::rows(batch * seq, 3 * hidden, [&](int64_t begin, int64_t end) {
+    Layer::rows(x.size(0), 3 * hidden, [&](int64_t begin, int64_t end) {
       layer.pass.split(split, rows.const_data_ptr(), to, layer.half ? to_wide : nullptr, begin, end);
     });
 
@@ -268,10 +282,10 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
       });
       layer.product_into(dropped, here(parts[2]), here(context));
     }
-    Tensor merged = layer.empty({batch * seq, hidden});
-    Heads merge{heads, seq, dim, 1, nullptr, 1.0f};
+    Tensor merged = layer.empty({x.size(0), hidden});
+    Heads merge{heads, seq, dim, 1, places, nullptr, 1.0f};
     const void *from[1] = {context.const_data_ptr()};
-    Layer::rows(batch * seq, hidden, [&](int64_t begin, int64_t end) {
+    Layer::rows(x.size(0), hidden, [&](int64_t begin, int64_t end) {
       layer.pass.merge(merge, from, merged.data_ptr(), nullptr, begin, end);
     });
     Tensor h = layer.product(merged, output.t()); // [rows, hidden]
@@ -284,7 +298,7 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
   });
 }
 
-// `saved`: what the forward pass gave, then the scale.
+// `saved`: what the forward pass gave, then the scale, then the places of the tokens if they were given.
 char *totune_self_attention_backward(const Options *options, Tensor *grad, Tensor *const *saved, const int *wanted,
                                      Tensor **out) {
   return guarded([&] {
@@ -296,8 +310,9 @@ char *totune_self_attention_backward(const Options *options, Tensor *grad, Tenso
     auto [dx, dh, dscale, dshift, dbias] = layer.norm_backward(dy, *saved[8], *saved[9], *saved[10]);
     Tensor doutput = wanted_or_none(wanted[7], [&] { return layer.wide_product(dh.t(), merged); });
 
-    Tensor dmerged = layer.product(dh, output), dcontext = layer.empty({n, seq, dim}); // [rows, hidden]
-    Heads one{heads, seq, dim, 1, nullptr, 1.0f};
+    const int64_t *places = layer.places(saved + 11);
+    Tensor dmerged = layer.product(dh, output), dcontext = layer.filled({n, seq, dim}, layer.kind()); // [rows, hidden]
+    Heads one{heads, seq, dim, 1, places, nullptr, 1.0f};
     void *to[1] = {dcontext.data_ptr()};
     Layer::rows(dy.size(0), hidden, [&](int64_t begin, int64_t end) {
       layer.pass.split(one, dmerged.const_data_ptr(), to, nullptr, begin, end);
@@ -325,7 +340,7 @@ char *totune_self_attention_backward(const Options *options, Tensor *grad, Tenso
       layer.product_into(dp.transpose(1, 2), here(q), here(dk));
     }
 
-    Heads three{heads, seq, dim, 3, nullptr, 1.0f / std::sqrt(static_cast<float>(dim))};
+    Heads three{heads, seq, dim, 3, places, nullptr, 1.0f / std::sqrt(static_cast<float>(dim))};
     const void *from[3] = {dq.const_data_ptr(), dk.const_data_ptr(), dv.const_data_ptr()};
     Tensor drows = layer.empty({dy.size(0), 3 * hidden});
     Tensor sums = Layer::summed(dy.size(0), 3 * hidden, [&](int64_t begin, int64_t end, float *sums) {

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 
 use super::Aggregation;
 use crate::PoolerKind;
-use crate::encoder::bert::{BertConfig, Layer};
+use crate::encoder::bert::{BertConfig, Layer, View};
 use crate::layer::Linear;
 use crate::{BiLstm, Pass, Segment, Weights};
 
@@ -87,9 +87,13 @@ impl Aggregator {
         let Transformer { enter, layers } = self.transformer.as_ref().expect("one of the two");
         let bias: Tensor<4> = matches.bias().swap_dims(1, 2).unsqueeze_dim(1); // [batch, 1, 1, seq]
         let x = enter.forward(matches.states.clone()); // [batch, seq, width]
-        let x = layers.iter().fold(x, |x, layer| {
-            layer.forward(x, Some(bias.clone()), ABOVE_ALL, pass)
-        });
+        let view = View {
+            bias: Some(bias),
+            unpadding: None,
+        };
+        let x = layers
+            .iter()
+            .fold(x, |x, layer| layer.forward(x, &view, ABOVE_ALL, pass));
         matches.with(x).mean()
     }
 }

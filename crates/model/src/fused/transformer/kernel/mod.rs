@@ -10,6 +10,7 @@ use super::{FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::fused::libtorch::{Kernel, apply, raw};
 use crate::fused::products::{Bf16Products, F32Products, products};
 use crate::fused::shim::{check, handle, taken};
+use crate::fused::unpadding::Rows;
 use crate::fused::{Dropout, Precision, dropout};
 
 /// `Drop` of `passes.h`.
@@ -67,6 +68,8 @@ pub(super) struct Options {
     format: Format,
     onednn: i32,
     heads: i64,
+    /// Rows and columns of the batch where padding has been taken out of the input, else zeros.
+    padded: [i64; 2],
     epsilon: f64,
     hidden: Drop,
     probabilities: Drop,
@@ -78,6 +81,7 @@ impl Options {
             format: Format::of(precision),
             onednn: i32::from(products().f32 == F32Products::OneDnn),
             heads: 0,
+            padded: [0; 2],
             epsilon,
             hidden: Drop::new(hidden),
             probabilities: Drop::NONE,
@@ -210,6 +214,8 @@ impl Kernel<7> for FeedForward {
 struct Attention {
     options: Options,
     mask: Option<TchTensor>,
+    /// Places of the tokens in the batch, where padding has been taken out of the input.
+    places: Option<TchTensor>,
     keep: bool,
 }
 
@@ -220,11 +226,14 @@ impl Kernel<11> for Attention {
     fn forward(&self, inputs: [TchTensor; 11]) -> (TchTensor, Self::Saved) {
         let mut out = [ptr::null_mut(); 11];
         let mask = self.mask.as_ref();
-        // SAFETY: eleven live tensors and one or null; the callee writes new tensors into up to eleven places.
+        let mut all = handles(&inputs);
+        all.extend(self.places.iter().map(|places| handle(&places.tensor)));
+        // SAFETY: eleven live tensors, the places if `options.padded` says so, and one or null; the callee writes new tensors
+        // into up to eleven places.
         let (y, mut saved) = unsafe {
             check(totune_self_attention(
                 &self.options,
-                handles(&inputs).as_ptr(),
+                all.as_ptr(),
                 mask.map_or(ptr::null_mut(), |mask| handle(&mask.tensor)),
                 c_int::from(self.keep),
                 out.as_mut_ptr(),
@@ -233,6 +242,7 @@ impl Kernel<11> for Attention {
         };
         let [.., scale, _] = inputs;
         saved.push(scale);
+        saved.extend(self.places.clone());
         (y, saved)
     }
 
@@ -312,6 +322,11 @@ fn self_attention_with(
     options.probabilities = Drop::new(settings.probabilities);
     let keep = x.is_autodiff() || q.weight.is_autodiff();
     let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
+    let rows = settings.unpadding.as_ref().map(Rows::from);
+    let places = rows.map(|rows| {
+        options.padded = rows.shape;
+        rows.places
+    });
     let inputs = [
         x.into(),
         q.weight.into(),
@@ -328,6 +343,7 @@ fn self_attention_with(
     let kernel = Attention {
         options,
         mask,
+        places,
         keep,
     };
     apply(kernel, inputs)

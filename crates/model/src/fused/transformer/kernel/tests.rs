@@ -8,6 +8,7 @@ use crate::fused::libtorch::owns;
 use crate::fused::transformer::{
     Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
 };
+use crate::fused::{Unpadding, unpadded};
 
 /// Formats and tolerances: values stored as bfloat16 are rounded there, and by `plain` only before products with
 /// weights; a few roundings of 2⁻⁹ each.
@@ -91,14 +92,27 @@ fn the_feed_forward_sublayer_agrees_with_plain() {
     check_feed_forward([3, 30, 40, 70], 0.2); // large enough for oneDNN
 }
 
-fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool) {
+/// Visible keys of a batch for a test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Keys {
+    /// All.
+    All,
+    /// Fewer in each row than in the one before.
+    Padded,
+    /// The same, with the padding taken out of the input.
+    Unpadded,
+}
+
+fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, keys: Keys) {
     let hidden = heads * dim;
     let mut shapes = vec![vec![batch, seq, hidden]];
     shapes.extend(vec![vec![hidden, hidden]; 4]);
     shapes.extend(vec![vec![hidden]; 5]);
+    let real = (0..batch).flat_map(|b| (0..seq).map(move |i| i + 2 * b < seq));
+    let real: Vec<bool> = real.collect();
     let mask = |device: &Device| {
-        let row = |b: usize| move |i: usize| if i + 2 * b >= seq { -1e4f32 } else { 0.0 };
-        let rows: Vec<f32> = (0..batch).flat_map(|b| (0..seq).map(row(b))).collect();
+        let bias = |&real: &bool| if real { 0.0 } else { -1e4f32 };
+        let rows: Vec<f32> = real.iter().map(bias).collect();
         Tensor::<1>::from_data(rows.as_slice(), &device.clone().inner()).reshape([batch, 1, 1, seq])
     };
     for (format, precision, tolerance, onednn) in ways() {
@@ -112,15 +126,20 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool
                 adapter: None,
                 norm: norm(&inputs[8], &inputs[9]),
             };
+            let unpadding =
+                Unpadding::new(&real, [batch, seq], device).filter(|_| keys == Keys::Unpadded);
+            assert_eq!(unpadding.is_some(), keys == Keys::Unpadded);
             let drop = |seed| Dropout { rate, seed };
             let settings = SelfAttention {
                 heads,
-                mask: padded.then(|| mask(device)),
+                mask: (keys != Keys::All).then(|| mask(device)),
+                unpadding: unpadding.clone(),
                 probabilities: drop(3),
                 hidden: drop(4),
                 precision,
             };
             let x = inputs[0].clone().reshape([batch, seq, hidden]);
+            let x = unpadded(unpadding.as_ref(), x);
             if !owns(device) {
                 return plain_self_attention(x, weights, settings);
             }
@@ -136,7 +155,9 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, padded: bool
 
 #[test]
 fn the_attention_sublayer_agrees_with_plain() {
-    check_attention([2, 5, 3, 4], 0.0, false);
-    check_attention([2, 5, 3, 4], 0.2, true);
-    check_attention([3, 33, 2, 20], 0.2, true); // large enough for oneDNN
+    check_attention([2, 5, 3, 4], 0.0, Keys::All);
+    for keys in [Keys::Padded, Keys::Unpadded] {
+        check_attention([2, 5, 3, 4], 0.2, keys);
+        check_attention([4, 33, 2, 20], 0.2, keys); // large enough for oneDNN
+    }
 }

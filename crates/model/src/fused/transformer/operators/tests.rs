@@ -110,6 +110,7 @@ fn the_attention_sublayer_agrees_with_plain() {
                 let settings = SelfAttention {
                     heads,
                     mask: padded.then(|| mask(batch, seq, device)),
+                    unpadding: None,
                     probabilities: none,
                     hidden: none,
                     precision,
@@ -179,6 +180,7 @@ fn gradients_of_dropout_are_those_of_its_masks() {
         let settings = SelfAttention {
             heads: 2,
             mask: Some(mask(batch, seq, &x.device())),
+            unpadding: None,
             probabilities: drop(6),
             hidden: drop(7),
             precision: Precision::F32,

@@ -1,0 +1,257 @@
+//! States of a batch without padding: the real tokens of all rows, one after the other.
+//!
+//! Only attention needs rows: everything else in a transformer layer treats each token by itself, and computes nothing
+//! for padding if there is none.
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+#[cfg(feature = "tch")]
+pub(super) use kernel::Rows;
+
+/// The places of the real tokens of a padded batch.
+#[derive(Debug, Clone)]
+pub struct Unpadding {
+    /// `[batch, seq]`.
+    shape: [usize; 2],
+    /// Place of each real token among all of the batch, row by row: `[tokens]`.
+    places: Tensor<1, Int>,
+    /// The real token at each place, any where there is none: `[batch * seq]`.
+    tokens: Tensor<1, Int>,
+    /// 1 for a real token, 0 for padding: `[batch * seq, 1]`.
+    mask: Tensor<2>,
+}
+
+/// Share of padding from which the time that it costs is more than that of taking it out: each layer's states are copied
+/// once to where its readers expect them.
+const WORTHWHILE: f64 = 1.0 / 16.0;
+
+impl Unpadding {
+    /// The unpadding of a batch with this mask, row-major `[batch, seq]`, true for real tokens; none where there is so
+    /// little padding that it would save no time, or on a GPU, whose time is rarely that of the arithmetic on padding.
+    pub(crate) fn new(mask: &[bool], shape: [usize; 2], device: &Device) -> Option<Self> {
+        if is_gpu(device) {
+            return None;
+        }
+        let [_, seq] = shape;
+        // A row without any real token attends to its padding, so that this is needed.
+        let real = mask.chunks(seq.max(1)).flat_map(|row| {
+            let none = row.iter().all(|real| !real);
+            row.iter().map(move |&real| real || none)
+        });
+        let real: Vec<bool> = real.collect();
+        let places: Vec<i64> = (0..)
+            .zip(&real)
+            .filter(|(_, real)| **real)
+            .map(|(at, _)| at)
+            .collect();
+        let padding = 1.0 - places.len() as f64 / real.len() as f64;
+        if padding < WORTHWHILE {
+            return None;
+        }
+        let tokens = real.iter().scan(0i64, |next, &real| {
+            let token = *next;
+            *next += i64::from(real);
+            Some(if real { token } else { 0 })
+        });
+        let tokens: Vec<i64> = tokens.collect();
+        let mask: Vec<f32> = real.iter().map(|&real| f32::from(u8::from(real))).collect();
+        let n = real.len();
+        let integers = |values: Vec<i64>| {
+            let n = values.len();
+            Tensor::from_data(TensorData::new(values, [n]), device)
+        };
+        Some(Self {
+            shape,
+            places: integers(places),
+            tokens: integers(tokens),
+            mask: Tensor::from_data(TensorData::new(mask, [n, 1]), device),
+        })
+    }
+
+    /// The states of the real tokens: `[batch, seq, width]` to `[1, tokens, width]`.
+    pub(crate) fn unpad(&self, x: Tensor<3>) -> Tensor<3> {
+        let [batch, seq, width] = x.dims();
+        debug_assert_eq!([batch, seq], self.shape);
+        #[cfg(feature = "tch")]
+        if super::libtorch::owns(&x.device()) {
+            return super::libtorch::apply(kernel::Unpad(self.into()), [x.into()]);
+        }
+        let places = self.beside(&x).places;
+        let x: Tensor<2> = x.reshape([batch * seq, width]);
+        x.select(0, places).unsqueeze()
+    }
+
+    /// The opposite, with zeros for padding: `[1, tokens, width]` to `[batch, seq, width]`.
+    pub(crate) fn pad(&self, x: Tensor<3>) -> Tensor<3> {
+        #[cfg(feature = "tch")]
+        if super::libtorch::owns(&x.device()) {
+            return super::libtorch::apply(kernel::Pad(self.into()), [x.into()]);
+        }
+        let [batch, seq] = self.shape;
+        let [_, _, width] = x.dims();
+        let Self { tokens, mask, .. } = self.beside(&x);
+        let x: Tensor<2> = x.squeeze_dim(0);
+        (x.select(0, tokens) * mask).reshape([batch, seq, width])
+    }
+
+    /// The same as it goes with `x`: outside any graph where `x` is.
+    fn beside(&self, x: &Tensor<3>) -> Self {
+        if x.is_autodiff() {
+            return self.clone();
+        }
+        Self {
+            shape: self.shape,
+            places: self.places.clone().inner(),
+            tokens: self.tokens.clone().inner(),
+            mask: self.mask.clone().inner(),
+        }
+    }
+}
+
+/// Returns true if tensors on `device` are not in main memory.
+fn is_gpu(device: &Device) -> bool {
+    #[cfg(feature = "tch")]
+    if super::libtorch::owns(device) {
+        return !super::libtorch::owns_in_main_memory(device);
+    }
+    let _ = device;
+    false
+}
+
+/// `x` as [`Unpadding::unpad`] gives it, where there is an unpadding.
+pub(crate) fn unpadded(unpadding: Option<&Unpadding>, x: Tensor<3>) -> Tensor<3> {
+    match unpadding {
+        Some(unpadding) => unpadding.unpad(x),
+        None => x,
+    }
+}
+
+/// `x` as [`Unpadding::pad`] gives it, where there is an unpadding.
+pub(crate) fn padded(unpadding: Option<&Unpadding>, x: Tensor<3>) -> Tensor<3> {
+    match unpadding {
+        Some(unpadding) => unpadding.pad(x),
+        None => x,
+    }
+}
+
+#[cfg(feature = "tch")]
+mod kernel {
+    use burn::backend::libtorch::TchTensor;
+    use tch::Tensor;
+
+    use crate::fused::libtorch::{Kernel, raw, raw_int};
+
+    /// An [`Unpadding`](super::Unpadding) in LibTorch's tensors.
+    #[derive(Debug, Clone)]
+    pub struct Rows {
+        pub shape: [i64; 2],
+        pub places: TchTensor,
+        tokens: TchTensor,
+        mask: TchTensor,
+    }
+
+    impl From<&super::Unpadding> for Rows {
+        fn from(unpadding: &super::Unpadding) -> Self {
+            Self {
+                shape: unpadding.shape.map(|n| n as i64),
+                places: raw_int(&unpadding.places),
+                tokens: raw_int(&unpadding.tokens),
+                mask: TchTensor::new(raw(&unpadding.mask)),
+            }
+        }
+    }
+
+    impl Rows {
+        fn unpad(&self, x: &TchTensor) -> TchTensor {
+            let x = &x.tensor;
+            let rows = x
+                .reshape([-1, x.size()[2]])
+                .index_select(0, &self.places.tensor);
+            TchTensor::new(rows.unsqueeze(0))
+        }
+
+        fn pad(&self, x: &TchTensor) -> TchTensor {
+            let (x, [batch, seq]) = (&x.tensor, self.shape);
+            let width = x.size()[2];
+            let mut rows: Tensor = x.reshape([-1, width]).index_select(0, &self.tokens.tensor);
+            TchTensor::new(rows.g_mul_(&self.mask.tensor).view([batch, seq, width]))
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    pub struct Unpad(pub Rows);
+
+    impl Kernel<1> for Unpad {
+        type Saved = ();
+
+        fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
+            (self.0.unpad(&x), ())
+        }
+
+        fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
+            [Some(self.0.pad(&grad))]
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    pub struct Pad(pub Rows);
+
+    impl Kernel<1> for Pad {
+        type Saved = ();
+
+        fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
+            (self.0.pad(&x), ())
+        }
+
+        fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
+            [Some(self.0.unpad(&grad))]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn devices() -> Vec<Device> {
+        let mut devices = vec![Device::flex()];
+        if cfg!(feature = "tch") {
+            devices.push(Device::libtorch());
+        }
+        devices
+    }
+
+    #[test]
+    fn states_without_padding_come_back_to_their_places() {
+        // The second row has no real token, and keeps its padding.
+        let mask = [true, true, false, false, false, false, true, false, false];
+        for device in devices() {
+            let device = device.autodiff();
+            let unpadding = Unpadding::new(&mask, [3, 3], &device).expect("much padding");
+            let states: Vec<f32> = (1..=9).map(|i| i as f32).collect();
+            let states = Tensor::<1>::from_data(states.as_slice(), &device).require_grad();
+            let tokens = unpadding.unpad(states.clone().reshape([3, 3, 1]));
+            let values = |tensor: TensorData| tensor.try_to_vec::<f32>().expect("f32");
+            assert_eq!(
+                values(tokens.clone().into_data()),
+                [1.0, 2.0, 4.0, 5.0, 6.0, 7.0]
+            );
+            let back = unpadding.pad(tokens);
+            let expected = [1.0, 2.0, 0.0, 4.0, 5.0, 6.0, 7.0, 0.0, 0.0];
+            assert_eq!(values(back.clone().into_data()), expected);
+            let weights: Vec<f32> = (1..=9).map(|i| (i * i) as f32).collect();
+            let weights = Tensor::<1>::from_data(weights.as_slice(), &device).reshape([3, 3, 1]);
+            let gradients = (back * weights).sum().backward();
+            let gradient = states.grad(&gradients).expect("a gradient");
+            let expected = [1.0, 4.0, 0.0, 16.0, 25.0, 36.0, 49.0, 0.0, 0.0];
+            assert_eq!(values(gradient.into_data()), expected);
+        }
+    }
+
+    #[test]
+    fn little_padding_stays() {
+        let mask: Vec<bool> = (0..40).map(|at| at != 39).collect();
+        assert!(Unpadding::new(&mask, [4, 10], &Device::flex()).is_none());
+        assert!(Unpadding::new(&[true; 40], [4, 10], &Device::flex()).is_none());
+    }
+}
