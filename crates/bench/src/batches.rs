@@ -39,7 +39,7 @@ pub struct TaskBatches {
     pub task: &'static str,
     /// The file that has them.
     pub file: PathBuf,
-    /// How many there are.
+    /// Number of batches.
     pub n: usize,
     /// Their tokens, without padding.
     pub tokens: usize,

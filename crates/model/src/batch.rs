@@ -103,7 +103,7 @@ impl TokenBatch {
         self.ids.dims()
     }
 
-    /// How layers compute nothing for padding; none where they do, or there is none.
+    /// Places of the real tokens, by which layers compute nothing for padding; none where they do, or there is none.
     pub(crate) fn unpadding(&self) -> Option<&Unpadding> {
         self.unpadding.as_ref()
     }

@@ -3,10 +3,7 @@
 //! Only attention needs rows: everything else in a transformer layer treats each token by itself, and computes nothing
 //! for padding if there is none.
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
-
-#[cfg(feature = "tch")]
-pub(super) use kernel::Rows;
+use burn::tensor::{Device, Int, Tensor};
 
 /// The places of the real tokens of a padded batch.
 #[derive(Debug, Clone)]
@@ -19,52 +16,50 @@ pub struct Unpadding {
     tokens: Tensor<1, Int>,
     /// 1 for a real token, 0 for padding: `[batch * seq, 1]`.
     mask: Tensor<2>,
+    /// Number of real tokens of each row, `[batch]`.
+    #[cfg(feature = "tch")]
+    lengths: Tensor<1, Int>,
 }
 
-/// Share of padding from which the time that it costs is more than that of taking it out: each layer's states are copied
-/// once to where its readers expect them.
-const WORTHWHILE: f64 = 1.0 / 16.0;
+/// One place in so many is padding at least where taking it out saves more time than it takes: each layer's states are
+/// copied once to where their readers expect them.
+const LITTLE: usize = 16;
 
 impl Unpadding {
     /// The unpadding of a batch with this mask, row-major `[batch, seq]`, true for real tokens; none where there is so
-    /// little padding that it would save no time, or on a GPU, whose time is rarely that of the arithmetic on padding.
+    /// little padding that it would save no time, where it is not at the ends of rows, or on a GPU, whose time is rarely
+    /// that of the arithmetic on padding.
     pub(crate) fn new(mask: &[bool], shape: [usize; 2], device: &Device) -> Option<Self> {
-        if is_gpu(device) {
-            return None;
-        }
         let [_, seq] = shape;
-        // A row without any real token attends to its padding, so that this is needed.
-        let real = mask.chunks(seq.max(1)).flat_map(|row| {
-            let none = row.iter().all(|real| !real);
-            row.iter().map(move |&real| real || none)
+        let lengths = mask.chunks(seq.max(1)).map(|row| {
+            let length = row.iter().take_while(|real| **real).count();
+            let ends_in_padding = !row[length..].contains(&true);
+            // A row without any real token attends to its padding.
+            ends_in_padding.then_some(if length == 0 { seq } else { length })
         });
-        let real: Vec<bool> = real.collect();
-        let places: Vec<i64> = (0..)
-            .zip(&real)
-            .filter(|(_, real)| **real)
-            .map(|(at, _)| at)
-            .collect();
-        let padding = 1.0 - places.len() as f64 / real.len() as f64;
-        if padding < WORTHWHILE {
+        let lengths = lengths.collect::<Option<Vec<usize>>>()?;
+        let n_tokens: usize = lengths.iter().sum();
+        if is_gpu(device) || mask.len() - n_tokens <= mask.len() / LITTLE {
             return None;
         }
-        let tokens = real.iter().scan(0i64, |next, &real| {
-            let token = *next;
-            *next += i64::from(real);
-            Some(if real { token } else { 0 })
-        });
-        let tokens: Vec<i64> = tokens.collect();
-        let mask: Vec<f32> = real.iter().map(|&real| f32::from(u8::from(real))).collect();
-        let n = real.len();
-        let integers = |values: Vec<i64>| {
-            let n = values.len();
-            Tensor::from_data(TensorData::new(values, [n]), device)
-        };
+        let (mut places, mut tokens, mut real) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, &length) in lengths.iter().enumerate() {
+            for at in 0..seq {
+                real.push(if at < length { 1.0f32 } else { 0.0 });
+                tokens.push(if at < length { places.len() as i64 } else { 0 });
+                if at < length {
+                    places.push((row * seq + at) as i64);
+                }
+            }
+        }
+        let integers = |values: Vec<i64>| Tensor::from_data(values.as_slice(), device);
         Some(Self {
             shape,
             places: integers(places),
             tokens: integers(tokens),
-            mask: Tensor::from_data(TensorData::new(mask, [n, 1]), device),
+            mask: Tensor::<1>::from_data(real.as_slice(), device).reshape([mask.len(), 1]),
+            #[cfg(feature = "tch")]
+            lengths: integers(lengths.into_iter().map(|length| length as i64).collect()),
         })
     }
 
@@ -94,6 +89,18 @@ impl Unpadding {
         (x.select(0, tokens) * mask).reshape([batch, seq, width])
     }
 
+    /// `[batch, seq]`.
+    #[cfg(feature = "tch")]
+    pub(super) fn shape(&self) -> [usize; 2] {
+        self.shape
+    }
+
+    /// Number of real tokens of each row, `[batch]`.
+    #[cfg(feature = "tch")]
+    pub(super) fn lengths(&self) -> &Tensor<1, Int> {
+        &self.lengths
+    }
+
     /// The same as it goes with `x`: outside any graph where `x` is.
     fn beside(&self, x: &Tensor<3>) -> Self {
         if x.is_autodiff() {
@@ -104,11 +111,13 @@ impl Unpadding {
             places: self.places.clone().inner(),
             tokens: self.tokens.clone().inner(),
             mask: self.mask.clone().inner(),
+            #[cfg(feature = "tch")]
+            lengths: self.lengths.clone().inner(),
         }
     }
 }
 
-/// Returns true if tensors on `device` are not in main memory.
+/// Returns true if tensors on `device` are in the memory of a GPU.
 fn is_gpu(device: &Device) -> bool {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(device) {
@@ -144,8 +153,8 @@ mod kernel {
     /// An [`Unpadding`](super::Unpadding) in LibTorch's tensors.
     #[derive(Debug, Clone)]
     pub struct Rows {
-        pub shape: [i64; 2],
-        pub places: TchTensor,
+        shape: [i64; 2],
+        places: TchTensor,
         tokens: TchTensor,
         mask: TchTensor,
     }
@@ -211,6 +220,8 @@ mod kernel {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
 
     fn devices() -> Vec<Device> {
@@ -250,8 +261,16 @@ mod tests {
 
     #[test]
     fn little_padding_stays() {
-        let mask: Vec<bool> = (0..40).map(|at| at != 39).collect();
-        assert!(Unpadding::new(&mask, [4, 10], &Device::flex()).is_none());
-        assert!(Unpadding::new(&[true; 40], [4, 10], &Device::flex()).is_none());
+        let none = |mask: &[bool]| Unpadding::new(mask, [4, 10], &Device::flex()).is_none();
+        let mask = |n: usize| (0..40).map(|at| at < n).collect::<Vec<bool>>();
+        assert!(none(&mask(40)) && none(&mask(38)) && !none(&mask(34)));
+    }
+
+    #[test]
+    fn padding_between_tokens_stays() {
+        let mask = [false, false, true, true, true, true];
+        assert!(Unpadding::new(&mask, [2, 3], &Device::flex()).is_none());
+        assert!(Unpadding::new(&[true, false, true], [1, 3], &Device::flex()).is_none());
+        assert!(Unpadding::new(&[], [0, 0], &Device::flex()).is_none());
     }
 }

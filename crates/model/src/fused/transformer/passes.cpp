@@ -234,12 +234,15 @@ template <typename F> struct Pass {
   static void split(const Heads &a, const void *rows, void *const *parts, float *const *wide, int64_t begin,
                     int64_t end) {
     const int64_t n = a.parts * a.heads * a.dim;
+    const Row *whole = a.rows;
     for (int64_t row = begin; row < end; row++) {
-      int64_t place = a.places ? a.places[row] : row, batch = place / a.seq, at = place % a.seq;
+      while (row - whole->begin >= whole->length) whole++;
+      int64_t at = row - whole->begin;
       for (int64_t part = 0; part < a.parts; part++) {
         float scale = part == 0 ? a.query_scale : 1.0f;
         for (int64_t head = 0; head < a.heads; head++) {
-          int64_t column = (part * a.heads + head) * a.dim, to = ((batch * a.heads + head) * a.seq + at) * a.dim;
+          int64_t column = (part * a.heads + head) * a.dim;
+          int64_t to = (whole->begin * a.heads + head * whole->length + at) * a.dim;
           for (int64_t i = 0; i < a.dim; i += WIDTH) {
             int64_t left = a.dim - i;
             Vec x = load<F>(static_cast<const T *>(rows) + row * n + column + i, left);
@@ -255,12 +258,15 @@ template <typename F> struct Pass {
 
   static void merge(const Heads &a, const void *const *parts, void *rows, float *sums, int64_t begin, int64_t end) {
     const int64_t n = a.parts * a.heads * a.dim;
+    const Row *whole = a.rows;
     for (int64_t row = begin; row < end; row++) {
-      int64_t place = a.places ? a.places[row] : row, batch = place / a.seq, at = place % a.seq;
+      while (row - whole->begin >= whole->length) whole++;
+      int64_t at = row - whole->begin;
       for (int64_t part = 0; part < a.parts; part++) {
         float scale = part == 0 ? a.query_scale : 1.0f;
         for (int64_t head = 0; head < a.heads; head++) {
-          int64_t column = (part * a.heads + head) * a.dim, from = ((batch * a.heads + head) * a.seq + at) * a.dim;
+          int64_t column = (part * a.heads + head) * a.dim;
+          int64_t from = (whole->begin * a.heads + head * whole->length + at) * a.dim;
           for (int64_t i = 0; i < a.dim; i += WIDTH) {
             int64_t left = a.dim - i;
             Vec x = load<F>(static_cast<const T *>(parts[part]) + from + i, left) * scale;
@@ -273,7 +279,7 @@ template <typename F> struct Pass {
   }
 
   static void softmax(const Attend &a, const float *scores, void *p, void *drop, int64_t first, int64_t count) {
-    const int64_t n = a.seq;
+    const int64_t n = a.length;
     const float lowest = -3.0e38f;
     float e[LONGEST + WIDTH];
     for (int64_t row = 0; row < count * n; row++) {
@@ -299,7 +305,7 @@ template <typename F> struct Pass {
         total += x;
       }
       float scale = 1.0f / sum(total);
-      int64_t place = (first * n + row) * n; // in all scores
+      int64_t place = (sequence * a.seq + query) * a.seq; // among the scores of all places
       for (int64_t i = 0; i < n; i += WIDTH) {
         Vec x = floats(e + i, WIDTH) * scale;
         store<F>(static_cast<T *>(p) + row * n + i, x, n - i);
@@ -311,10 +317,10 @@ template <typename F> struct Pass {
 
   static void softmax_backward(const Attend &a, const void *p, const void *dp, void *ds, void *drop, int64_t first,
                                int64_t count) {
-    const int64_t n = a.seq;
+    const int64_t n = a.length;
     for (int64_t row = 0; row < count * n; row++) {
       const T *probability = static_cast<const T *>(p) + row * n, *grad = static_cast<const T *>(dp) + row * n;
-      uint32_t place = static_cast<uint32_t>((first * n + row) * n);
+      uint32_t place = static_cast<uint32_t>(((first + row / n) * a.seq + row % n) * a.seq);
       Vec total = {};
       for (int64_t i = 0; i < n; i += WIDTH)
         total += dropped(a.drop, load<F>(grad + i, n - i), place + i) * load<F>(probability + i, n - i);

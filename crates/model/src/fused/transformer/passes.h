@@ -49,19 +49,25 @@ struct NormBackward {
   float *dscale, *dshift, *dbias; // [n], added to
 };
 
-// Sequences [begin, end) of batch * heads; scores and probabilities are [batch * heads, seq, seq].
+// Sequences of batch * heads that have `length` tokens; their scores and probabilities are [.., length, length].
 struct Attend {
-  int64_t heads, seq;
+  int64_t heads, seq, length;
   const float *mask; // added to scores, or null
   int64_t mask_batch, mask_query; // strides
-  Drop drop;
+  Drop drop;                      // masks are those of [batch * heads, seq, seq]
 };
 
-// Rows between [tokens, 3 width] and three times [batch * heads, seq, head_dim].
+// Where the tokens of a row of the batch lie among those of all rows.
+struct Row {
+  int64_t begin, length;
+};
+
+// Rows between [tokens, 3 width] and three times [tokens * heads, head_dim], in which each row of the batch is
+// [heads, length, head_dim].
 struct Heads {
-  int64_t heads, seq, dim, parts; // parts: 3 for queries, keys and values, 1 for the result
-  const int64_t *places;          // of the tokens among batch * seq, or null where no token is left out
-  const float *bias;              // [parts * heads * dim], or null
+  int64_t heads, dim, parts; // parts: 3 for queries, keys and values, 1 for the result
+  const Row *rows;           // of the batch
+  const float *bias;         // [parts * heads * dim], or null
   float query_scale;
 };
 

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <array>
 #include <functional>
+#include <vector>
 
 #include "../shared.h"
 #include "passes.h"
@@ -60,16 +61,6 @@ public:
   at::TensorOptions kind() const { return at::TensorOptions().dtype(half ? at::kBFloat16 : at::kFloat); }
 
   Tensor empty(at::IntArrayRef shape) const { return at::empty(shape, kind()); }
-
-  // For what is filled from rows of tokens: zeros where padding has been taken out, since no token fills its places.
-  Tensor filled(at::IntArrayRef shape, at::TensorOptions kind) const {
-    return options.seq ? at::zeros(shape, kind) : at::empty(shape, kind);
-  }
-
-  // Places of the tokens, which are `at` if any was taken out; else null.
-  const int64_t *places(Tensor *const *at) const {
-    return options.seq ? (*at)->const_data_ptr<int64_t>() : nullptr;
-  }
 
   static void rows(int64_t n, int64_t columns, const std::function<void(int64_t, int64_t)> &f) {
     at::parallel_for(0, n, std::max<int64_t>(1, 16384 / std::max<int64_t>(columns, 1)), f);
@@ -167,6 +158,59 @@ public:
   }
 };
 
+// Sequences of one length: the first, how many, and where their rows of [head_dim] and their scores begin.
+struct Group {
+  int64_t first, count, length, rows, scores;
+
+  Tensor heads(const Tensor &all) const {
+    return all.narrow(0, rows, count * length).view({count, length, all.size(1)});
+  }
+
+  Tensor probabilities(const Tensor &all) const {
+    return all.narrow(0, scores, count * length * length).view({count, length, length});
+  }
+};
+
+// The tokens of a batch, in whose rows each head has a sequence: all places of x, or what was left of them when padding was
+// taken out, which `lengths` says.
+struct Batch {
+  int64_t heads, hidden, dim, seq, tokens = 0, scores = 0;
+  std::vector<Row> rows;
+
+  Batch(const Options &options, const Tensor &x, Tensor *const *lengths)
+      : heads(options.heads), hidden(x.size(2)), dim(hidden / heads), seq(options.seq ? options.seq : x.size(1)) {
+    TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
+    const int64_t *all = options.seq ? (*lengths)->const_data_ptr<int64_t>() : nullptr;
+    for (int64_t row = 0, n = options.seq ? options.batch : x.size(0); row < n; row++) {
+      int64_t length = all ? all[row] : seq;
+      rows.push_back({tokens, length});
+      tokens += length;
+      scores += heads * length * length;
+    }
+  }
+
+  // Splits or merges `parts` parts.
+  Heads parts(int64_t parts, const float *bias, float query_scale) const {
+    return {heads, dim, parts, rows.data(), bias, query_scale};
+  }
+
+  // `f` of all sequences, as many at a time as leave their scores in the cache.
+  void groups(const std::function<void(const Group &)> &f) const {
+    Group group{};
+    for (size_t row = 0, next; row < rows.size(); row = next) {
+      for (next = row + 1; next < rows.size() && rows[next].length == rows[row].length;) next++;
+      group.length = rows[row].length;
+      int64_t end = next * heads, chunk = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(1, group.length * group.length));
+      for (; group.first < end; group.first += group.count) {
+        group.count = std::min(chunk, end - group.first);
+        f(group);
+        group.rows += group.count * group.length;
+        group.scores += group.count * group.length * group.length;
+      }
+    }
+  }
+};
+
 Tensor flat(const Tensor &x) { return x.contiguous().view({-1, x.size(-1)}); }
 
 void give(Tensor **out, std::initializer_list<Tensor> tensors) {
@@ -224,16 +268,14 @@ char *totune_feed_forward_backward(const Options *options, Tensor *grad, Tensor 
   });
 }
 
-// `in`: x, then weight and bias of queries, keys, values and the output, scale, shift, and the places of the tokens where
+// `in`: x, then weight and bias of queries, keys, values and the output, scale, shift, and the lengths of the rows where
 // options->seq is not 0: then x has the tokens of all rows one after the other. `mask` is null or
 // [batch, 1, 1 or seq, seq].
 char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *mask, int keep, Tensor **out) {
   return guarded([&] {
     Layer layer(*options);
-    int64_t batch = options->seq ? options->batch : in[0]->size(0), heads = options->heads, hidden = in[0]->size(2);
-    int64_t seq = options->seq ? options->seq : in[0]->size(1);
-    int64_t dim = hidden / heads, n = batch * heads;
-    TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
+    const Batch batch(*options, *in[0], in + 11);
+    const int64_t hidden = batch.hidden, dim = batch.dim, n = batch.tokens * batch.heads;
     const Tensor x = flat(*in[0]), operand = layer.operand(x), output = layer.operand(*in[7]);
     Tensor weight = layer.empty({3 * hidden, hidden});
     for (int i = 0; i < 3; i++)
@@ -241,51 +283,48 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
     Tensor bias = at::cat({*in[2], *in[4], *in[6]});
     Tensor rows = layer.product(operand, weight.t()); // [rows, 3 hidden]
 
-    const int64_t *places = layer.places(in + 11);
-    Heads split{heads, seq, dim, 3, places, bias.const_data_ptr<float>(), 1.0f / std::sqrt(static_cast<float>(dim))};
+    Heads split = batch.parts(3, bias.const_data_ptr<float>(), 1.0f / std::sqrt(static_cast<float>(dim)));
     std::array<Tensor, 3> parts;
-    for (Tensor &part : parts) part = layer.filled({n, seq, dim}, layer.kind());
+    for (Tensor &part : parts) part = layer.empty({n, dim});
     // Scores are f32, of operands as the other products have them.
     std::array<Tensor, 2> wide = {parts[0], parts[1]};
     if (layer.half)
-      for (Tensor &part : wide) part = layer.filled({n, seq, dim}, at::kFloat);
+      for (Tensor &part : wide) part = at::empty({n, dim});
     void *to[3] = {parts[0].data_ptr(), parts[1].data_ptr(), parts[2].data_ptr()};
     float *to_wide[2] = {static_cast<float *>(wide[0].data_ptr()), static_cast<float *>(wide[1].data_ptr())};
-    Layer::rows(x.size(0), 3 * hidden, [&](int64_t begin, int64_t end) {
+    Layer::rows(batch.tokens, 3 * hidden, [&](int64_t begin, int64_t end) {
       layer.pass.split(split, rows.const_data_ptr(), to, layer.half ? to_wide : nullptr, begin, end);
     });
 
-    Attend attend{heads, seq, nullptr, 0, 0, options->probabilities};
+    Attend attend{batch.heads, batch.seq, 0, nullptr, 0, 0, options->probabilities};
     Tensor added;
     if (mask) {
       added = mask->contiguous();
       attend.mask = added.const_data_ptr<float>();
-      attend.mask_query = added.size(2) == 1 ? 0 : seq;
-      attend.mask_batch = added.size(0) == 1 ? 0 : added.size(2) * seq;
+      attend.mask_query = added.size(2) == 1 ? 0 : batch.seq;
+      attend.mask_batch = added.size(0) == 1 ? 0 : added.size(2) * batch.seq;
     }
     bool drops = options->probabilities.threshold > 0;
-    // As many sequences at a time as leave their scores in the cache.
-    int64_t chunk = std::max<int64_t>(1, (1 << 20) / (seq * seq));
-    Tensor context = layer.empty({n, seq, dim}), probabilities;
-    if (keep) probabilities = layer.empty({n, seq, seq});
-    for (int64_t first = 0; first < n; first += chunk) {
-      int64_t count = std::min(chunk, n - first);
-      auto here = [&](const Tensor &all) { return all.narrow(0, first, count); };
-      Tensor scores = layer.product(here(wide[0]), here(wide[1]).transpose(1, 2));
-      Tensor p = keep ? here(probabilities) : layer.empty({count, seq, seq});
+    Tensor context = layer.empty({n, dim}), probabilities;
+    if (keep) probabilities = layer.empty({batch.scores});
+    batch.groups([&](const Group &group) {
+      Tensor scores = layer.product(group.heads(wide[0]), group.heads(wide[1]).transpose(1, 2));
+      Tensor p = keep ? group.probabilities(probabilities) : layer.empty(scores.sizes());
       Tensor dropped = drops ? at::empty_like(p) : p;
       char *all = static_cast<char *>(p.data_ptr()), *all_dropped = static_cast<char *>(dropped.data_ptr());
-      int64_t size = seq * seq * p.element_size();
-      at::parallel_for(0, count, std::max<int64_t>(1, 16384 / (seq * seq)), [&](int64_t begin, int64_t end) {
-        layer.pass.softmax(attend, scores.const_data_ptr<float>() + begin * seq * seq, all + begin * size,
-                           all_dropped + begin * size, first + begin, end - begin);
+      Attend here = attend;
+      here.length = group.length;
+      int64_t n = group.length * group.length, size = n * p.element_size();
+      at::parallel_for(0, group.count, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+        layer.pass.softmax(here, scores.const_data_ptr<float>() + begin * n, all + begin * size,
+                           all_dropped + begin * size, group.first + begin, end - begin);
       });
-      layer.product_into(dropped, here(parts[2]), here(context));
-    }
-    Tensor merged = layer.empty({x.size(0), hidden});
-    Heads merge{heads, seq, dim, 1, places, nullptr, 1.0f};
+      layer.product_into(dropped, group.heads(parts[2]), group.heads(context));
+    });
+    Tensor merged = layer.empty({batch.tokens, hidden});
+    Heads merge = batch.parts(1, nullptr, 1.0f);
     const void *from[1] = {context.const_data_ptr()};
-    Layer::rows(x.size(0), hidden, [&](int64_t begin, int64_t end) {
+    Layer::rows(batch.tokens, hidden, [&](int64_t begin, int64_t end) {
       layer.pass.merge(merge, from, merged.data_ptr(), nullptr, begin, end);
     });
     Tensor h = layer.product(merged, output.t()); // [rows, hidden]
@@ -298,49 +337,49 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
   });
 }
 
-// `saved`: what the forward pass gave, then the scale, then the places of the tokens if they were given.
+// `saved`: what the forward pass gave, then the scale, then the lengths of the rows if they were given.
 char *totune_self_attention_backward(const Options *options, Tensor *grad, Tensor *const *saved, const int *wanted,
                                      Tensor **out) {
   return guarded([&] {
     Layer layer(*options);
     const Tensor &x = *saved[0], &weight = *saved[1], &output = *saved[2], &q = *saved[3], &k = *saved[4],
                  &v = *saved[5], &probabilities = *saved[6], &merged = *saved[7];
-    int64_t n = q.size(0), seq = q.size(1), dim = q.size(2), heads = options->heads, hidden = heads * dim;
+    const Batch batch(*options, *grad, saved + 11);
+    const int64_t hidden = batch.hidden, dim = batch.dim;
     const Tensor dy = flat(*grad);
     auto [dx, dh, dscale, dshift, dbias] = layer.norm_backward(dy, *saved[8], *saved[9], *saved[10]);
     Tensor doutput = wanted_or_none(wanted[7], [&] { return layer.wide_product(dh.t(), merged); });
 
-    const int64_t *places = layer.places(saved + 11);
-    Tensor dmerged = layer.product(dh, output), dcontext = layer.filled({n, seq, dim}, layer.kind()); // [rows, hidden]
-    Heads one{heads, seq, dim, 1, places, nullptr, 1.0f};
+    Tensor dmerged = layer.product(dh, output), dcontext = layer.empty(q.sizes()); // [rows, hidden]
+    Heads one = batch.parts(1, nullptr, 1.0f);
     void *to[1] = {dcontext.data_ptr()};
     Layer::rows(dy.size(0), hidden, [&](int64_t begin, int64_t end) {
       layer.pass.split(one, dmerged.const_data_ptr(), to, nullptr, begin, end);
     });
 
-    Attend attend{heads, seq, nullptr, 0, 0, options->probabilities};
+    Attend attend{batch.heads, batch.seq, 0, nullptr, 0, 0, options->probabilities};
     bool drops = options->probabilities.threshold > 0;
-    int64_t chunk = std::max<int64_t>(1, (1 << 20) / (seq * seq));
     Tensor dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
-    for (int64_t first = 0; first < n; first += chunk) {
-      int64_t count = std::min(chunk, n - first);
-      auto here = [&](const Tensor &all) { return all.narrow(0, first, count); };
-      Tensor p = here(probabilities), dp = layer.product(here(dcontext), here(v).transpose(1, 2));
+    batch.groups([&](const Group &group) {
+      Tensor p = group.probabilities(probabilities);
+      Tensor dp = layer.product(group.heads(dcontext), group.heads(v).transpose(1, 2));
       Tensor dropped = drops ? at::empty_like(p) : p;
       const char *all = static_cast<const char *>(p.const_data_ptr());
       char *grads = static_cast<char *>(dp.data_ptr()), *all_dropped = static_cast<char *>(dropped.data_ptr());
-      int64_t size = seq * seq * p.element_size();
+      Attend here = attend;
+      here.length = group.length;
+      int64_t n = group.length * group.length, size = n * p.element_size();
       // The gradient of the scores takes the place of that of the probabilities.
-      at::parallel_for(0, count, std::max<int64_t>(1, 16384 / (seq * seq)), [&](int64_t begin, int64_t end) {
-        layer.pass.softmax_backward(attend, all + begin * size, grads + begin * size, grads + begin * size,
-                                    all_dropped + begin * size, first + begin, end - begin);
+      at::parallel_for(0, group.count, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+        layer.pass.softmax_backward(here, all + begin * size, grads + begin * size, grads + begin * size,
+                                    all_dropped + begin * size, group.first + begin, end - begin);
       });
-      layer.product_into(dropped.transpose(1, 2), here(dcontext), here(dv));
-      layer.product_into(dp, here(k), here(dq));
-      layer.product_into(dp.transpose(1, 2), here(q), here(dk));
-    }
+      layer.product_into(dropped.transpose(1, 2), group.heads(dcontext), group.heads(dv));
+      layer.product_into(dp, group.heads(k), group.heads(dq));
+      layer.product_into(dp.transpose(1, 2), group.heads(q), group.heads(dk));
+    });
 
-    Heads three{heads, seq, dim, 3, places, nullptr, 1.0f / std::sqrt(static_cast<float>(dim))};
+    Heads three = batch.parts(3, nullptr, 1.0f / std::sqrt(static_cast<float>(dim)));
     const void *from[3] = {dq.const_data_ptr(), dk.const_data_ptr(), dv.const_data_ptr()};
     Tensor drows = layer.empty({dy.size(0), 3 * hidden});
     Tensor sums = Layer::summed(dy.size(0), 3 * hidden, [&](int64_t begin, int64_t end, float *sums) {

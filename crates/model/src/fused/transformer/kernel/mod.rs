@@ -7,10 +7,9 @@ use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
 use super::{FeedForwardWeights, SelfAttention, SelfAttentionWeights};
-use crate::fused::libtorch::{Kernel, apply, raw};
+use crate::fused::libtorch::{Kernel, apply, raw, raw_int};
 use crate::fused::products::{Bf16Products, F32Products, products};
 use crate::fused::shim::{check, handle, taken};
-use crate::fused::unpadding::Rows;
 use crate::fused::{Dropout, Precision, dropout};
 
 /// `Drop` of `passes.h`.
@@ -214,8 +213,8 @@ impl Kernel<7> for FeedForward {
 struct Attention {
     options: Options,
     mask: Option<TchTensor>,
-    /// Places of the tokens in the batch, where padding has been taken out of the input.
-    places: Option<TchTensor>,
+    /// Lengths of the rows of the batch, where padding has been taken out of the input.
+    lengths: Option<TchTensor>,
     keep: bool,
 }
 
@@ -227,8 +226,8 @@ impl Kernel<11> for Attention {
         let mut out = [ptr::null_mut(); 11];
         let mask = self.mask.as_ref();
         let mut all = handles(&inputs);
-        all.extend(self.places.iter().map(|places| handle(&places.tensor)));
-        // SAFETY: eleven live tensors, the places if `options.padded` says so, and one or null; the callee writes new tensors
+        all.extend(self.lengths.iter().map(|lengths| handle(&lengths.tensor)));
+        // SAFETY: eleven live tensors, the lengths if `options.padded` says so, and one or null; the callee writes new tensors
         // into up to eleven places.
         let (y, mut saved) = unsafe {
             check(totune_self_attention(
@@ -242,7 +241,7 @@ impl Kernel<11> for Attention {
         };
         let [.., scale, _] = inputs;
         saved.push(scale);
-        saved.extend(self.places.clone());
+        saved.extend(self.lengths.clone());
         (y, saved)
     }
 
@@ -322,10 +321,9 @@ fn self_attention_with(
     options.probabilities = Drop::new(settings.probabilities);
     let keep = x.is_autodiff() || q.weight.is_autodiff();
     let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
-    let rows = settings.unpadding.as_ref().map(Rows::from);
-    let places = rows.map(|rows| {
-        options.padded = rows.shape;
-        rows.places
+    let lengths = settings.unpadding.map(|unpadding| {
+        options.padded = unpadding.shape().map(|n| n as i64);
+        raw_int(unpadding.lengths())
     });
     let inputs = [
         x.into(),
@@ -343,7 +341,7 @@ fn self_attention_with(
     let kernel = Attention {
         options,
         mask,
-        places,
+        lengths,
         keep,
     };
     apply(kernel, inputs)
