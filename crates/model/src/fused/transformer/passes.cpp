@@ -236,13 +236,13 @@ template <typename F> struct Pass {
     const int64_t n = a.parts * a.heads * a.dim;
     const Row *whole = a.rows;
     for (int64_t row = begin; row < end; row++) {
-      while (row - whole->begin >= whole->length) whole++;
-      int64_t at = row - whole->begin;
+      while (row - whole->first_token >= whole->tokens) whole++;
+      int64_t at = row - whole->first_token;
       for (int64_t part = 0; part < a.parts; part++) {
         float scale = part == 0 ? a.query_scale : 1.0f;
         for (int64_t head = 0; head < a.heads; head++) {
           int64_t column = (part * a.heads + head) * a.dim;
-          int64_t to = (whole->begin * a.heads + head * whole->length + at) * a.dim;
+          int64_t to = (whole->first_place * a.heads + head * whole->length + at) * a.dim;
           for (int64_t i = 0; i < a.dim; i += WIDTH) {
             int64_t left = a.dim - i;
             Vec x = load<F>(static_cast<const T *>(rows) + row * n + column + i, left);
@@ -260,13 +260,13 @@ template <typename F> struct Pass {
     const int64_t n = a.parts * a.heads * a.dim;
     const Row *whole = a.rows;
     for (int64_t row = begin; row < end; row++) {
-      while (row - whole->begin >= whole->length) whole++;
-      int64_t at = row - whole->begin;
+      while (row - whole->first_token >= whole->tokens) whole++;
+      int64_t at = row - whole->first_token;
       for (int64_t part = 0; part < a.parts; part++) {
         float scale = part == 0 ? a.query_scale : 1.0f;
         for (int64_t head = 0; head < a.heads; head++) {
           int64_t column = (part * a.heads + head) * a.dim;
-          int64_t from = (whole->begin * a.heads + head * whole->length + at) * a.dim;
+          int64_t from = (whole->first_place * a.heads + head * whole->length + at) * a.dim;
           for (int64_t i = 0; i < a.dim; i += WIDTH) {
             int64_t left = a.dim - i;
             Vec x = load<F>(static_cast<const T *>(parts[part]) + from + i, left) * scale;

@@ -57,12 +57,12 @@ struct Attend {
   Drop drop;                      // masks are those of [batch * heads, seq, seq]
 };
 
-// Where the tokens of a row of the batch lie among those of all rows.
+// A row of the batch: its tokens among those of all rows, and the places of its sequences, of which it may leave some free.
 struct Row {
-  int64_t begin, length;
+  int64_t first_token, tokens, first_place, length;
 };
 
-// Rows between [tokens, 3 width] and three times [tokens * heads, head_dim], in which each row of the batch is
+// Rows between [tokens, 3 width] and three times [places * heads, head_dim], in which each row of the batch is
 // [heads, length, head_dim].
 struct Heads {
   int64_t heads, dim, parts; // parts: 3 for queries, keys and values, 1 for the result

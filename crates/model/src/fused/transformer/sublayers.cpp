@@ -171,23 +171,37 @@ struct Group {
   }
 };
 
+// The scores of so many floats stay in the cache.
+constexpr int64_t CACHED = 1 << 20;
+
 // The tokens of a batch, in whose rows each head has a sequence: all places of x, or what was left of them when padding was
-// taken out, which `lengths` says.
+// taken out, which `lengths` says. Then sequences are as long as their row, or, where their scores are few, as the longest:
+// one product of all takes less time than a small one for each row.
 struct Batch {
-  int64_t heads, hidden, dim, seq, tokens = 0, scores = 0;
+  int64_t heads, hidden, dim, seq, tokens = 0, places = 0, scores = 0;
   std::vector<Row> rows;
 
   Batch(const Options &options, const Tensor &x, Tensor *const *lengths)
       : heads(options.heads), hidden(x.size(2)), dim(hidden / heads), seq(options.seq ? options.seq : x.size(1)) {
     TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
     const int64_t *all = options.seq ? (*lengths)->const_data_ptr<int64_t>() : nullptr;
-    for (int64_t row = 0, n = options.seq ? options.batch : x.size(0); row < n; row++) {
-      int64_t length = all ? all[row] : seq;
-      rows.push_back({tokens, length});
-      tokens += length;
+    int64_t n = options.seq ? options.batch : x.size(0);
+    bool few = n * heads * seq * seq <= CACHED;
+    for (int64_t row = 0; row < n; row++) {
+      int64_t count = all ? all[row] : seq, length = few ? seq : count;
+      rows.push_back({tokens, count, places, length});
+      tokens += count;
+      places += length;
       scores += heads * length * length;
     }
   }
+
+  // Room for heads, [places * heads, head_dim]: zeros where tokens leave places free.
+  Tensor room(at::TensorOptions kind) const {
+    return places > tokens ? at::zeros({places * heads, dim}, kind) : at::empty({places * heads, dim}, kind);
+  }
+
+  float query_scale() const { return 1.0f / std::sqrt(static_cast<float>(dim)); }
 
   // Splits or merges `parts` parts.
   Heads parts(int64_t parts, const float *bias, float query_scale) const {
@@ -200,7 +214,7 @@ struct Batch {
     for (size_t row = 0, next; row < rows.size(); row = next) {
       for (next = row + 1; next < rows.size() && rows[next].length == rows[row].length;) next++;
       group.length = rows[row].length;
-      int64_t end = next * heads, chunk = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(1, group.length * group.length));
+      int64_t end = next * heads, chunk = std::max<int64_t>(1, CACHED / std::max<int64_t>(1, group.length * group.length));
       for (; group.first < end; group.first += group.count) {
         group.count = std::min(chunk, end - group.first);
         f(group);
@@ -275,7 +289,7 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
   return guarded([&] {
     Layer layer(*options);
     const Batch batch(*options, *in[0], in + 11);
-    const int64_t hidden = batch.hidden, dim = batch.dim, n = batch.tokens * batch.heads;
+    const int64_t hidden = batch.hidden;
     const Tensor x = flat(*in[0]), operand = layer.operand(x), output = layer.operand(*in[7]);
     Tensor weight = layer.empty({3 * hidden, hidden});
     for (int i = 0; i < 3; i++)
@@ -283,13 +297,13 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
     Tensor bias = at::cat({*in[2], *in[4], *in[6]});
     Tensor rows = layer.product(operand, weight.t()); // [rows, 3 hidden]
 
-    Heads split = batch.parts(3, bias.const_data_ptr<float>(), 1.0f / std::sqrt(static_cast<float>(dim)));
+    Heads split = batch.parts(3, bias.const_data_ptr<float>(), batch.query_scale());
     std::array<Tensor, 3> parts;
-    for (Tensor &part : parts) part = layer.empty({n, dim});
+    for (Tensor &part : parts) part = batch.room(layer.kind());
     // Scores are f32, of operands as the other products have them.
     std::array<Tensor, 2> wide = {parts[0], parts[1]};
     if (layer.half)
-      for (Tensor &part : wide) part = at::empty({n, dim});
+      for (Tensor &part : wide) part = batch.room(at::kFloat);
     void *to[3] = {parts[0].data_ptr(), parts[1].data_ptr(), parts[2].data_ptr()};
     float *to_wide[2] = {static_cast<float *>(wide[0].data_ptr()), static_cast<float *>(wide[1].data_ptr())};
     Layer::rows(batch.tokens, 3 * hidden, [&](int64_t begin, int64_t end) {
@@ -305,7 +319,7 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
       attend.mask_batch = added.size(0) == 1 ? 0 : added.size(2) * batch.seq;
     }
     bool drops = options->probabilities.threshold > 0;
-    Tensor context = layer.empty({n, dim}), probabilities;
+    Tensor context = layer.empty(parts[2].sizes()), probabilities;
     if (keep) probabilities = layer.empty({batch.scores});
     batch.groups([&](const Group &group) {
       Tensor scores = layer.product(group.heads(wide[0]), group.heads(wide[1]).transpose(1, 2));
@@ -345,12 +359,12 @@ char *totune_self_attention_backward(const Options *options, Tensor *grad, Tenso
     const Tensor &x = *saved[0], &weight = *saved[1], &output = *saved[2], &q = *saved[3], &k = *saved[4],
                  &v = *saved[5], &probabilities = *saved[6], &merged = *saved[7];
     const Batch batch(*options, *grad, saved + 11);
-    const int64_t hidden = batch.hidden, dim = batch.dim;
+    const int64_t hidden = batch.hidden;
     const Tensor dy = flat(*grad);
     auto [dx, dh, dscale, dshift, dbias] = layer.norm_backward(dy, *saved[8], *saved[9], *saved[10]);
     Tensor doutput = wanted_or_none(wanted[7], [&] { return layer.wide_product(dh.t(), merged); });
 
-    Tensor dmerged = layer.product(dh, output), dcontext = layer.empty(q.sizes()); // [rows, hidden]
+    Tensor dmerged = layer.product(dh, output), dcontext = batch.room(layer.kind()); // [rows, hidden]
     Heads one = batch.parts(1, nullptr, 1.0f);
     void *to[1] = {dcontext.data_ptr()};
     Layer::rows(dy.size(0), hidden, [&](int64_t begin, int64_t end) {
@@ -379,7 +393,7 @@ char *totune_self_attention_backward(const Options *options, Tensor *grad, Tenso
       layer.product_into(dp.transpose(1, 2), group.heads(q), group.heads(dk));
     });
 
-    Heads three = batch.parts(3, nullptr, 1.0f / std::sqrt(static_cast<float>(dim)));
+    Heads three = batch.parts(3, nullptr, batch.query_scale());
     const void *from[3] = {dq.const_data_ptr(), dk.const_data_ptr(), dv.const_data_ptr()};
     Tensor drows = layer.empty({dy.size(0), 3 * hidden});
     Tensor sums = Layer::summed(dy.size(0), 3 * hidden, [&](int64_t begin, int64_t end, float *sums) {
