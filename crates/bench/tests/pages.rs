@@ -56,6 +56,8 @@ const README: &str = "\
 training MiniLM | peer | MiniLM; training | pytorch-fused / totune
 training BERT-base | peer | BERT-base; training | pytorch-fused / totune
 inference | peer | inference | pytorch / totune
+training MiniLM on real texts | amd/peer | shuffled; training | pytorch-fused / totune
+inference on the same texts | amd/peer | shuffled; inference | pytorch / totune
 predictions for a file | amd/predict | rows | pipeline / totune
 pre-training a BERT | amd/pretrain | masked LM | pytorch f32 / totune f32; pytorch autocast / totune bf16
 pre-training an ELMo | amd/pretrain | biLM | pytorch f32 / totune f32; pytorch autocast / totune bf16

@@ -112,36 +112,33 @@ impl BatchPlan {
     }
 }
 
-/// Tokens of the examples compared with the places computed for them.
+/// Tokens of the examples compared with the places of their batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
     /// Tokens of the examples.
     pub real: usize,
     /// Places of the rectangles they are padded to.
-    pub computed: usize,
+    pub places: usize,
 }
 
 impl Fill {
     /// Counts the tokens and places of `batches` of examples with these lengths.
     pub fn of(batches: &[Vec<usize>], lengths: &[usize]) -> Self {
-        let mut fill = Self {
-            real: 0,
-            computed: 0,
-        };
+        let mut fill = Self { real: 0, places: 0 };
         for batch in batches {
             let longest = batch.iter().map(|&index| lengths[index]).max().unwrap_or(0);
             fill.real += batch.iter().map(|&index| lengths[index]).sum::<usize>();
-            fill.computed += batch.len() * longest;
+            fill.places += batch.len() * longest;
         }
         fill
     }
 
-    /// Real tokens per computed token, from 0 to 1.
+    /// Real tokens per place, from 0 to 1.
     pub fn share(&self) -> f64 {
-        if self.computed == 0 {
+        if self.places == 0 {
             1.0
         } else {
-            self.real as f64 / self.computed as f64
+            self.real as f64 / self.places as f64
         }
     }
 }
@@ -270,7 +267,7 @@ mod tests {
             fill,
             Fill {
                 real: 12,
-                computed: 14
+                places: 14
             }
         );
     }

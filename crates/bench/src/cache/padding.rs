@@ -1,4 +1,4 @@
-//! Shares of real tokens among those computed, with length bucketing and without.
+//! Shares of real tokens in batches, with length bucketing and without.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub fn section(setting: &Setting) -> String {
         &TASKS
     };
     let mut text = format!(
-        "## Real tokens per computed token\n\n\
+        "## Share of real tokens\n\n\
          Batches of {BATCH}, each padded to its longest example; the first epoch of seed 1.\n\n\
          | training file | examples | random order | bucketed |\n|---|--:|--:|--:|\n"
     );
