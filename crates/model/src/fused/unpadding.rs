@@ -12,7 +12,7 @@ pub struct Unpadding {
     shape: [usize; 2],
     /// Place of each real token among all of the batch, row by row: `[tokens]`.
     places: Tensor<1, Int>,
-    /// The real token at each place, any where there is none: `[batch * seq]`.
+    /// Number of the token at each place, 0 at padding: `[batch * seq]`.
     tokens: Tensor<1, Int>,
     /// 1 for a real token, 0 for padding: `[batch * seq, 1]`.
     mask: Tensor<2>,
@@ -21,14 +21,13 @@ pub struct Unpadding {
     lengths: Tensor<1, Int>,
 }
 
-/// One place in so many is padding at least where taking it out saves more time than it takes: each layer's states are
-/// copied once to where their readers expect them.
+/// Padding of up to one place in so many stays: taking it out would take as long as it saves, since the states of each layer
+/// are copied once more, to where their readers expect them.
 const LITTLE: usize = 16;
 
 impl Unpadding {
-    /// The unpadding of a batch with this mask, row-major `[batch, seq]`, true for real tokens; none where there is so
-    /// little padding that it would save no time, where it is not at the ends of rows, or on a GPU, whose time is rarely
-    /// that of the arithmetic on padding.
+    /// The unpadding of a batch with this mask, row-major `[batch, seq]`, true for real tokens; none where there is little
+    /// padding, where it is not at the ends of rows, or on a GPU, where no time has been measured with it.
     pub(crate) fn new(mask: &[bool], shape: [usize; 2], device: &Device) -> Option<Self> {
         let [_, seq] = shape;
         let lengths = mask.chunks(seq.max(1)).map(|row| {
