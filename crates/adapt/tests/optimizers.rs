@@ -157,7 +157,9 @@ fn one_bad_number_makes_the_norm_bad() {
 #[test]
 fn a_norm_whose_square_overflows_is_found() {
     let Clipping {
-        gradients, cases, ..
+        shape,
+        gradients,
+        cases,
     } = parse(CLIP);
     let factor = 1e30;
     let large = |values: &[f64]| values.iter().map(|value| value * factor).collect();
@@ -166,7 +168,6 @@ fn a_norm_whose_square_overflows_is_found() {
         bias: large(&gradients.bias),
     };
     let case = &cases[0];
-    let shape = parse::<Clipping>(CLIP).shape;
     for device in devices() {
         let module = zeros(&gradients, shape, &device);
         let mut grads = self::gradients(&module, &gradients, shape);

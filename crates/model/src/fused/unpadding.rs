@@ -21,8 +21,7 @@ pub struct Unpadding {
     lengths: Tensor<1, Int>,
 }
 
-/// Padding of up to one place in so many stays: taking it out would take as long as it saves, since the states of each layer
-/// are copied once more, to where their readers expect them.
+/// Padding of up to one place in so many stays: it costs little, and taking it out copies the states of each layer once more.
 const LITTLE: usize = 16;
 
 impl Unpadding {
@@ -68,7 +67,7 @@ impl Unpadding {
         debug_assert_eq!([batch, seq], self.shape);
         #[cfg(feature = "tch")]
         if super::libtorch::owns(&x.device()) {
-            return super::libtorch::apply(kernel::Unpad(self.into()), [x.into()]);
+            return super::libtorch::apply(kernel::Rows::new(self, false), [x.into()]);
         }
         let places = self.beside(&x).places;
         let x: Tensor<2> = x.reshape([batch * seq, width]);
@@ -79,7 +78,7 @@ impl Unpadding {
     pub(crate) fn pad(&self, x: Tensor<3>) -> Tensor<3> {
         #[cfg(feature = "tch")]
         if super::libtorch::owns(&x.device()) {
-            return super::libtorch::apply(kernel::Pad(self.into()), [x.into()]);
+            return super::libtorch::apply(kernel::Rows::new(self, true), [x.into()]);
         }
         let [batch, seq] = self.shape;
         let [_, _, width] = x.dims();
@@ -149,70 +148,48 @@ mod kernel {
 
     use crate::fused::libtorch::{Kernel, raw, raw_int};
 
-    /// An [`Unpadding`](super::Unpadding) in LibTorch's tensors.
+    /// An [`Unpadding`](super::Unpadding) in LibTorch's tensors: puts padding back, or takes it out.
     #[derive(Debug, Clone)]
     pub struct Rows {
+        pads: bool,
         shape: [i64; 2],
         places: TchTensor,
         tokens: TchTensor,
         mask: TchTensor,
     }
 
-    impl From<&super::Unpadding> for Rows {
-        fn from(unpadding: &super::Unpadding) -> Self {
+    impl Rows {
+        pub fn new(unpadding: &super::Unpadding, pads: bool) -> Self {
             Self {
+                pads,
                 shape: unpadding.shape.map(|n| n as i64),
                 places: raw_int(&unpadding.places),
                 tokens: raw_int(&unpadding.tokens),
                 mask: TchTensor::new(raw(&unpadding.mask)),
             }
         }
-    }
 
-    impl Rows {
-        fn unpad(&self, x: &TchTensor) -> TchTensor {
-            let x = &x.tensor;
-            let rows = x
-                .reshape([-1, x.size()[2]])
-                .index_select(0, &self.places.tensor);
-            TchTensor::new(rows.unsqueeze(0))
-        }
-
-        fn pad(&self, x: &TchTensor) -> TchTensor {
-            let (x, [batch, seq]) = (&x.tensor, self.shape);
-            let width = x.size()[2];
-            let mut rows: Tensor = x.reshape([-1, width]).index_select(0, &self.tokens.tensor);
-            TchTensor::new(rows.g_mul_(&self.mask.tensor).view([batch, seq, width]))
+        fn copy(&self, x: &Tensor, pads: bool) -> TchTensor {
+            let ([batch, seq], width) = (self.shape, x.size()[2]);
+            let rows = |of: &TchTensor| x.reshape([-1, width]).index_select(0, &of.tensor);
+            TchTensor::new(if pads {
+                let mut padded = rows(&self.tokens);
+                padded.g_mul_(&self.mask.tensor).view([batch, seq, width])
+            } else {
+                rows(&self.places).unsqueeze(0)
+            })
         }
     }
 
-    #[derive(Debug, Clone)]
-    pub struct Unpad(pub Rows);
-
-    impl Kernel<1> for Unpad {
+    impl Kernel<1> for Rows {
         type Saved = ();
 
         fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
-            (self.0.unpad(&x), ())
+            (self.copy(&x.tensor, self.pads), ())
         }
 
         fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
-            [Some(self.0.pad(&grad))]
-        }
-    }
-
-    #[derive(Debug, Clone)]
-    pub struct Pad(pub Rows);
-
-    impl Kernel<1> for Pad {
-        type Saved = ();
-
-        fn forward(&self, [x]: [TchTensor; 1]) -> (TchTensor, ()) {
-            (self.0.pad(&x), ())
-        }
-
-        fn backward(&self, (): (), grad: TchTensor, _: [bool; 1]) -> [Option<TchTensor>; 1] {
-            [Some(self.0.unpad(&grad))]
+            [Some(self.copy(&grad.tensor, !self.pads))]
         }
     }
 }

@@ -234,6 +234,7 @@ pub fn self_attention(
         if super::libtorch::owns_in_main_memory(&x.device()) {
             return kernel::self_attention(x, weights, settings);
         }
+        // A batch made where our own kernels run may come here without its padding.
         if settings.unpadding.is_none() {
             return operators::self_attention(x, weights, settings);
         }
