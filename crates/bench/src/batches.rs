@@ -45,8 +45,8 @@ pub struct TaskBatches {
     pub tokens: usize,
 }
 
-/// Some batches of each of [`TASKS`], and the folder with their files. Tasks whose files are missing are left out with a
-/// note.
+/// Some batches of each of [`TASKS`], and the folder with their files. Tasks whose files are missing are left out, each
+/// with a line that says so.
 ///
 /// # Errors
 /// When no folder can be made.
@@ -56,7 +56,12 @@ pub fn of_tasks(desk: &Desk, bucketing: bool) -> Result<(Vec<TaskBatches>, TempD
     for task in TASKS {
         match write(desk, task, bucketing, scratch.path()) {
             Ok(batches) => all.push(batches),
-            Err(why) => eprintln!("left out batches of {task}: {why:#}"),
+            Err(why) => {
+                let why = format!("{why:#}");
+                // Further lines say how to get the files, and are long.
+                let why = why.lines().next().unwrap_or_default();
+                eprintln!("left out batches of {task}: {why}");
+            }
         }
     }
     Ok((all, scratch))
