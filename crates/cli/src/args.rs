@@ -1,6 +1,5 @@
 //! Command-line arguments, and the command that handles them.
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -71,17 +70,15 @@ pub enum Command {
 
 impl Args {
     /// Runs the given command in a program that started at `start`.
-    pub fn run(self, start: Instant) -> Result<ExitCode> {
+    pub fn run(self, start: Instant) -> Result<u8> {
         if self.global.log_format == LogFormat::Json {
             print::use_json();
         }
         self.global.start_threads()?;
         // Commands that work even where no project can be found.
         let command = match self.command {
-            Command::Completions(command) => {
-                return command.run(Self::command()).map(ExitCode::from);
-            }
-            Command::Init(command) => return command.run().map(ExitCode::from),
+            Command::Completions(command) => return command.run(Self::command()),
+            Command::Init(command) => return command.run(),
             Command::Doctor(command) => return command.run(&self.global),
             Command::Predict(command) => return command.run(&self.global).map(exit_code),
             Command::Evaluate(command) => return command.run(&self.global).map(exit_code),

@@ -22,20 +22,19 @@ mod progress;
 mod shipped;
 mod signals;
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{CommandFactory, Parser};
 
-/// Runs the command line; returns the exit code of the process.
-pub fn main() -> ExitCode {
+/// Runs the command line, and ends the process with its exit code.
+pub fn main() -> ! {
     let start = Instant::now();
     memory::keep_freed_memory();
     signals::end_with_the_reader();
-    match args::Args::parse().run(start) {
-        Ok(code) => code,
-        Err(error) => exit::report(&error),
-    }
+    exit::end(match args::Args::try_parse() {
+        Ok(args) => args.run(start).unwrap_or_else(|error| exit::report(&error)),
+        Err(help) => exit::help(&help),
+    })
 }
 
 /// All commands with their help, for the tests that check them.

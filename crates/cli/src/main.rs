@@ -1,7 +1,5 @@
 //! The `totune` command.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> ! {
     totune_cli::main()
 }

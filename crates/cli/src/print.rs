@@ -58,10 +58,10 @@ pub fn print(what: Arguments) {
         return;
     };
     if error.kind() == ErrorKind::BrokenPipe {
-        std::process::exit(exit::OK.into());
+        exit::end(exit::OK);
     }
     eprintln!("error: cannot write to standard output: {error}");
-    std::process::exit(exit::ERROR.into());
+    exit::end(exit::ERROR);
 }
 
 /// Writes a message to standard error.

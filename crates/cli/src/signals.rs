@@ -1,7 +1,6 @@
 //! Signals: the first Ctrl-C, or a request to end, stops the sweep at its next step; a second Ctrl-C ends the process at
 //! once; a closed pipe ends it quietly.
 
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +26,7 @@ pub fn end_with_the_reader() {
     std::panic::set_hook(Box::new(move |panic| {
         let message = panic.payload_as_str().unwrap_or_default();
         if message.starts_with("failed printing to stderr") && message.contains("Broken pipe") {
-            std::process::exit(exit::OK.into());
+            exit::end(exit::OK);
         }
         usual(panic);
     }));
@@ -54,11 +53,11 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>> {
 }
 
 /// The exit code of a process whose command returned `code`: a request to end has one of its own.
-pub fn exit_code(code: u8) -> ExitCode {
+pub fn exit_code(code: u8) -> u8 {
     let requested = REQUESTED.get();
     let requested = requested.is_some_and(|requested| requested.load(Ordering::Relaxed));
-    ExitCode::from(match code {
+    match code {
         exit::STOPPED if requested => exit::REQUEUE,
         code => code,
-    })
+    }
 }

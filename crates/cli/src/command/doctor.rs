@@ -1,7 +1,6 @@
 //! `totune doctor`: state of this machine, missing parts, and how to install them.
 
 use std::env;
-use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -36,7 +35,7 @@ pub struct Doctor {
 
 impl Doctor {
     /// Checks everything; the exit code says whether the grid can run, or without one the fixture profile.
-    pub fn run(self, global: &Global) -> Result<ExitCode> {
+    pub fn run(self, global: &Global) -> Result<u8> {
         let here = env::current_dir().context("the current folder is gone")?;
         // A named folder that is no project is a finding, not an error.
         let project = Project::find(global.project.as_deref().unwrap_or(&here));
@@ -53,11 +52,10 @@ impl Doctor {
             let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             print!("{}", table(&examination, plain));
         }
-        let code = if examination.well {
+        Ok(if examination.well {
             exit::OK
         } else {
             exit::SOME_FAILED
-        };
-        Ok(ExitCode::from(code))
+        })
     }
 }
