@@ -86,14 +86,14 @@ test *ARGS: _libtorch
 # Test sweeps on a real SLURM of one node (needs slurm-wlm, munge, slurmdbd and mariadb-server; takes some minutes)
 [group('develop')]
 [no-exit-message]
-test-slurm *ARGS: _libtorch
-    OMP_NUM_THREADS=1 cargo test {{ flags }} --test slurm "$@" -- --ignored --test-threads=1
+test-slurm NAME="": _libtorch
+    OMP_NUM_THREADS=1 cargo test {{ flags }} --test commands -- --ignored --test-threads=1 "slurm::$1"
 
 # Disturb commands by kills, full disks, power losses, changed bits and clocks: the thorough tests too (an hour or two)
 [group('develop')]
 [no-exit-message]
-test-faults *ARGS: _libtorch
-    OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive cargo test {{ flags }} --test faults -- --include-ignored --nocapture --test-threads=2 "$@"
+test-faults KIND="": _libtorch
+    OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive cargo test {{ flags }} --test commands -- --include-ignored --nocapture --test-threads=2 "faults::$1"
 
 # Check the format, then run clippy with warnings denied, with and without LibTorch
 [group('develop')]
