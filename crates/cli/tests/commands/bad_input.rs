@@ -405,7 +405,13 @@ fn refused(checkout: &Checkout, said: CommandOutput, expected: &str) {
 #[test]
 fn a_full_disk_behind_standard_output_is_an_error() {
     let checkout = Checkout::new();
-    for arguments in [&["papers"][..], &["data", "list"], &["completions", "bash"]] {
+    let commands: [&[&str]; 4] = [
+        &["papers"],
+        &["data", "list"],
+        &["completions", "bash"],
+        &["--help"],
+    ];
+    for arguments in commands {
         let full = fs::OpenOptions::new().write(true).open("/dev/full");
         let mut command = checkout.command(arguments);
         let ended = command.stdout(full.expect("a device")).output();
