@@ -1,6 +1,6 @@
 //! End of a command: exit codes, and errors as text.
 
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::io::{Write, stdout};
 
 use totune_record::storage_advice;
 
@@ -32,25 +32,13 @@ pub fn report(error: &anyhow::Error) -> u8 {
     ERROR
 }
 
-/// Prints the help that was asked for, or what is wrong with the arguments; returns the exit code.
-pub fn help(help: &clap::Error) -> u8 {
-    match help.print() {
-        Err(error) if !help.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
-            eprintln!("error: cannot write to standard output: {error}");
-            ERROR
-        }
-        _ => help.exit_code().try_into().unwrap_or(ERROR),
-    }
-}
-
 /// Ends the process without the destructors of its libraries.
 ///
 /// LibTorch unregisters each of its operators when a process ends normally, which takes a third of the time of a short
 /// command.
 pub fn end(code: u8) -> ! {
-    // Nothing is left to be told of a failure: what prints has flushed and looked at the result.
+    // `print` has flushed and looked at the result.
     let _ = stdout().flush();
-    let _ = stderr().flush();
     signal_hook::low_level::exit(code.into())
 }
 

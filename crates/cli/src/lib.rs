@@ -33,7 +33,7 @@ pub fn main() -> ! {
     signals::end_with_the_reader();
     exit::end(match args::Args::try_parse() {
         Ok(args) => args.run(start).unwrap_or_else(|error| exit::report(&error)),
-        Err(help) => exit::help(&help),
+        Err(help) => print::help(&help),
     })
 }
 

@@ -4,7 +4,7 @@
 //! Declared first and with `#[macro_use]`, so that these are meant wherever this crate prints.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::io::{self, ErrorKind, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
@@ -50,13 +50,25 @@ pub fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Writes to standard output, or ends the program: quietly when its reader has stopped, as `head` does, else with a
-/// message.
+/// Writes to standard output, or ends the program.
 pub fn print(what: Arguments) {
     let mut out = stdout().lock();
-    let Err(error) = out.write_fmt(what).and_then(|()| out.flush()) else {
-        return;
-    };
+    if let Err(error) = out.write_fmt(what).and_then(|()| out.flush()) {
+        end_unwritten(&error);
+    }
+}
+
+/// Prints the help that was asked for, or what is wrong with the arguments; returns the exit code.
+pub fn help(help: &clap::Error) -> u8 {
+    match help.print() {
+        Err(error) if !help.use_stderr() => end_unwritten(&error),
+        _ => help.exit_code().try_into().unwrap_or(exit::ERROR),
+    }
+}
+
+/// Ends a program that cannot write to standard output: quietly when its reader has stopped, as `head` does, else with
+/// a message.
+fn end_unwritten(error: &io::Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
         exit::end(exit::OK);
     }
