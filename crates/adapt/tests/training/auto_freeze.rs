@@ -3,8 +3,7 @@
 use totune_adapt::{Adaptation, AutoFreeze, Full, Outcome, Training};
 use totune_model::Bert;
 
-use crate::common;
-use crate::common::{eight, parameters, run_on, training};
+use crate::common::{self, eight, parameters, run_on, training};
 
 fn settings(share: f64, epochs: usize) -> Training {
     let mut settings = training(Adaptation::AutoFreeze(AutoFreeze {

@@ -14,9 +14,10 @@ use totune_adapt::{
 use totune_data::Target;
 use totune_model::{Encoder, Pooling};
 
-use crate::common;
-use crate::common::{devices, eight, elmo, encoded, encoder, linear, parameters, probe, retarget};
-use crate::common::{spelled, with_kept};
+use crate::common::{
+    self, devices, eight, elmo, encoded, encoder, linear, parameters, probe, retarget, spelled,
+    with_kept,
+};
 
 /// The bytes of the checkpoint that an interrupted run leaves.
 #[derive(Default)]

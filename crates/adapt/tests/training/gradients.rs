@@ -11,8 +11,7 @@ use totune_adapt::{
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
 
-use crate::common;
-use crate::common::{devices, encoder, linear, parameters, training};
+use crate::common::{self, devices, encoder, linear, parameters, training};
 
 const EMBEDDINGS: &str = "encoder.embeddings.";
 const LAYER_0: &str = "encoder.layers.0.";

@@ -13,8 +13,7 @@ use totune_adapt::{
 };
 use totune_model::fused::{AdamW, Rate};
 
-use crate::common;
-use crate::common::{devices, eight, parameters, run, training};
+use crate::common::{self, devices, eight, parameters, run, training};
 
 /// Reference written by `fixtures/make/optimizers.py`: steps of a head and an encoder of two layers, in one phase or
 /// several.

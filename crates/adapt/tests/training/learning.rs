@@ -12,9 +12,8 @@ use totune_adapt::{
 use totune_data::{Example, Input, Pairs, Target};
 use totune_model::{Architecture, Bert, Pooling};
 
-use crate::common;
 use crate::common::{
-    devices, eight, encoder, final_score, linear, retarget, run, run_on, shape, training,
+    self, devices, eight, encoder, final_score, linear, retarget, run, run_on, shape, training,
 };
 
 #[test]

@@ -16,9 +16,8 @@ use totune_adapt::{
 use totune_data::{Target, stream};
 use totune_model::{Bert, Classifier};
 
-use crate::common;
 use crate::common::{
-    devices, eight, encoded, encoder, parameters, retarget, run, run_on, training,
+    self, devices, eight, encoded, encoder, parameters, retarget, run, run_on, training,
 };
 
 type Parameters = BTreeMap<String, Vec<u32>>;

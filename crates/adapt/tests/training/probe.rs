@@ -8,8 +8,7 @@ use totune_data::{Encoded, Pairs, Target};
 use totune_model::{HeadInput, HeadSpec, Layers, PooledInput, Pooling, SiameseSpec};
 use totune_stats::{Matrix, Solver, logistic_cv, ridge_cv};
 
-use crate::common;
-use crate::common::{devices, eight, encoder, linear, run_on, training};
+use crate::common::{self, devices, eight, encoder, linear, run_on, training};
 
 /// Settings whose fine-tuning changes nothing that would show.
 fn settings() -> Training {

@@ -32,7 +32,7 @@ fn files(checkout: &Checkout, below: &str) -> Vec<String> {
     found
 }
 
-/// Each file of a finished store `times` times, or, with a `step` above one, every so many-th of them, from a random one.
+/// Changes bits of every `step`-th file of a finished store, from a random one of the first on, each `times` times.
 fn flip_store(times: usize, step: usize) {
     let mut random = Random::new();
     let store = Job::Sweep.prepare();
@@ -41,9 +41,8 @@ fn flip_store(times: usize, step: usize) {
     fs::remove_dir_all(store.path("results")).expect("collected tables");
     let all = files(&store, "runs");
     let (mut named, mut tried) = (0, 0);
-    let states = |file: &&String| file.ends_with(".states");
-    let others = all.iter().filter(|file| !states(file));
-    for file in others.skip(random.below(step)).step_by(step) {
+    let damageable = all.iter().filter(|file| !file.ends_with(".states"));
+    for file in damageable.skip(random.below(step)).step_by(step) {
         for _ in 0..times {
             let damaged = store.again();
             flip(&damaged.path(file), &mut random);
