@@ -54,6 +54,11 @@ fn before_dtypes() -> String {
     Dtype::F32.label().to_string()
 }
 
+/// The device of parts that do not say theirs.
+fn before_devices() -> String {
+    "cpu".to_string()
+}
+
 impl Job {
     /// The dtype of its trainings where others have `fastest`: that of the example scripts, and of regressions, is f32.
     fn dtype(&self, fastest: Dtype) -> Dtype {
@@ -95,6 +100,9 @@ pub struct JobResult {
     pub seconds: f64,
     /// Threads.
     pub threads: usize,
+    /// Name of the device.
+    #[serde(default = "before_devices")]
+    pub device: String,
     /// Name of the dtype of its trainings.
     #[serde(default = "before_dtypes")]
     pub dtype: String,
@@ -104,6 +112,13 @@ pub struct JobResult {
     pub commit: String,
     /// The machine.
     pub machine: Machine,
+}
+
+impl JobResult {
+    /// The seconds that it took; none on a GPU, whose seconds are not comparable with those of the other parts.
+    pub(super) fn seconds_of_cpu(&self) -> Option<f64> {
+        (!self.device.starts_with("cuda")).then_some(self.seconds)
+    }
 }
 
 /// The settings of all cases.
@@ -190,6 +205,7 @@ impl Plan {
             n_test,
             seconds: scores.seconds,
             threads: at.machine.threads,
+            device: at.machine.device_name.clone(),
             dtype: job.dtype(dtype).label().to_string(),
             load,
             commit: totune_sweep::code(&at.project.root),

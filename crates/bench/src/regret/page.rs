@@ -71,6 +71,7 @@ fn head(results: &Regret) -> String {
     };
     each("Machine", &|part| part.machine.to_string());
     each("Threads of each process", &|part| part.threads.to_string());
+    each("Device of the parts", &|part| part.device.clone());
     each("Dtype of the parts", &|part| part.dtype.clone());
     each("Commit", &|part| part.commit.clone());
     let loads = || parts().filter_map(|part| part.load);
@@ -78,7 +79,7 @@ fn head(results: &Regret) -> String {
         let _ = writeln!(
             text,
             "Load average before the parts: {least:.1} to {most:.1}. Seconds are of the wall clock: a part that ran next to other \
-             jobs, or was paused for them, took longer than it takes alone."
+             jobs, or was paused for them, took longer than it takes alone. Mean seconds are of the cases that a CPU computed."
         );
     }
     if cases.iter().any(|case| case.fixture) {

@@ -52,7 +52,8 @@ pub(super) struct Side {
     pub setting: String,
     pub dev: Option<f64>,
     pub test: Option<f64>,
-    pub seconds: f64,
+    /// Seconds of the wall clock; none where a GPU computed some of it.
+    pub seconds: Option<f64>,
 }
 
 impl Side {
@@ -110,7 +111,7 @@ impl CaseParts {
             setting: format!("{name} {lr:e}"),
             dev: mean_of(at_rate().map(|part| part.dev)),
             test: mean_of(at_rate().map(|part| part.test)),
-            seconds: tried.iter().map(|(.., part)| part.seconds).sum(),
+            seconds: tried.iter().map(|(.., part)| part.seconds_of_cpu()).sum(),
         })
     }
 
@@ -151,7 +152,7 @@ impl CaseParts {
         let found = grid.find(|side| side.strategy() == compared.strategy());
         match found {
             Some(side) => Side {
-                seconds: compared.seconds + side.seconds,
+                seconds: compared.seconds.zip(side.seconds).map(|(a, b)| a + b),
                 ..side
             },
             None => compared,
@@ -162,17 +163,16 @@ impl CaseParts {
     fn of_parts(&self, is_one: impl Fn(&Job) -> bool) -> Option<Side> {
         let parts: Vec<&JobResult> = self.parts.iter().filter(|part| is_one(&part.job)).collect();
         let first = parts.first()?;
-        let seconds: Vec<f64> = parts.iter().map(|part| part.seconds).collect();
         Some(Side {
             setting: first.setting.clone(),
             dev: mean_of(parts.iter().map(|part| part.dev)),
             test: mean_of(parts.iter().map(|part| part.test)),
-            seconds: mean(&seconds),
+            seconds: mean_of(parts.iter().map(|part| part.seconds_of_cpu())),
         })
     }
 }
 
-/// The mean of values; none where one of them is.
+/// The mean of values; none where one of them is none.
 fn mean_of(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     values
         .collect::<Option<Vec<f64>>>()

@@ -54,6 +54,7 @@ fn head_of_tallies(first: &str) -> String {
 #[derive(Default)]
 struct Tally {
     regrets: Vec<f64>,
+    /// Of the cases that a CPU computed.
     seconds: Vec<f64>,
     /// Cases without a score, which are not within a point of anything.
     unscored: usize,
@@ -61,7 +62,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, best: &Side, side: &Side) {
-        self.seconds.push(side.seconds);
+        self.seconds.extend(side.seconds);
         match regret(best, side) {
             Some(regret) => self.regrets.push(regret),
             None => self.unscored += 1,
@@ -70,12 +71,16 @@ impl Tally {
 
     /// A line of the table; nothing without cases.
     fn line(&self, name: &str) -> String {
-        let n = self.seconds.len();
+        let n = self.regrets.len() + self.unscored;
         if n == 0 {
             return String::new();
         }
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+        let seconds = match self.seconds.as_slice() {
+            [] => String::new(),
+            known => format!("{:.0}", mean(known)),
+        };
         let most = self.regrets.iter().copied().reduce(f64::max);
         let close = self
             .regrets
@@ -87,11 +92,10 @@ impl Tally {
             few => format!(", no score in {few}"),
         };
         format!(
-            "| {name} | {n} | {close} of {n}{without} | {} | {} | {} | {:.0} |\n",
+            "| {name} | {n} | {close} of {n}{without} | {} | {} | {} | {seconds} |\n",
             number(most.map(|_| quartiles(&self.regrets)[2])),
             number(most.map(|_| mean(&self.regrets))),
             number(most),
-            mean(&self.seconds)
         )
     }
 }

@@ -12,6 +12,7 @@ fn part(job: Job, setting: &str, dev: f64, test: Option<f64>, seconds: f64) -> J
         n_test: 100,
         seconds,
         threads: 1,
+        device: "cpu".to_string(),
         dtype: "f32".to_string(),
         load: None,
         commit: "abc".to_string(),
@@ -85,6 +86,34 @@ fn regret_is_from_the_best_strategy_on_test_at_the_better_rate_on_dev() {
         "| full | 2 | 2 of 2 | 0.00 | 0.00 | 0.00 | 100 |",
         "| lora | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 100 |",
         "- x, 2000 rows: 7 of 10 parts are done",
+        "Device of the parts: cpu.",
+    ] {
+        assert!(
+            page.lines().any(|found| found == line),
+            "expected {line} in\n{page}"
+        );
+    }
+}
+
+#[test]
+fn seconds_of_a_gpu_are_in_no_mean() {
+    let mut on_gpu = case(0.80);
+    for part in &mut on_gpu.parts[3..5] {
+        part.device = "cuda:0".to_string();
+    }
+    let page = markdown(&Regret {
+        benchmark: "regret".to_string(),
+        encoder: "an-encoder".to_string(),
+        budget: 600,
+        seeds: 1,
+        cases: vec![on_gpu],
+    });
+    for line in [
+        "Device of the parts: cpu or cuda:0.",
+        "| `compare` | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 | 580 |",
+        "| best on dev of the grid | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 |  |",
+        "| full | 1 | 1 of 1 | 0.00 | 0.00 | 0.00 |  |",
+        "| lora | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 | 100 |",
     ] {
         assert!(
             page.lines().any(|found| found == line),
