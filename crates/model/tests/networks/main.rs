@@ -84,7 +84,8 @@ fn values_and_gradients_are_those_of_pytorch() {
             given.are_used();
             let inputs = case.inputs(device);
             let output = network.run(&inputs, &Pass::evaluation());
-            near(&flat(output.clone()), &case.output.values, 1e-5, what);
+            let tolerance = support::tolerance(device);
+            near(&flat(output.clone()), &case.output.values, tolerance, what);
 
             let scale = [1.0f32, -2.0, 3.0]
                 .into_iter()
@@ -95,9 +96,9 @@ fn values_and_gradients_are_those_of_pytorch() {
             for (name, input) in &inputs.states {
                 let found = flat(input.grad(&gradients).expect("a gradient"));
                 let what = format!("{what}: gradient of {name}");
-                near(&found, &case.gradients[name].values, 1e-5, &what);
+                near(&found, &case.gradients[name].values, tolerance, &what);
             }
-            check_gradients(&network, &gradients, case, what);
+            check_gradients(&network, &gradients, case, tolerance, what);
         });
     }
     each!(check);

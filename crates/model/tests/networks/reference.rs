@@ -183,6 +183,7 @@ pub fn check_gradients<M: Module, S>(
     module: &M,
     gradients: &Gradients,
     case: &Case<S>,
+    tolerance: f32,
     what: &str,
 ) {
     let mut visitor = Parameters {
@@ -190,6 +191,7 @@ pub fn check_gradients<M: Module, S>(
         weights: &case.weights,
         expected: &case.gradients,
         seen: HashSet::new(),
+        tolerance,
         what,
     };
     module.visit(&mut visitor);
@@ -205,6 +207,7 @@ struct Parameters<'a> {
     weights: &'a BTreeMap<String, Stored>,
     expected: &'a BTreeMap<String, Stored>,
     seen: HashSet<String>,
+    tolerance: f32,
     what: &'a str,
 }
 
@@ -221,7 +224,12 @@ impl ModuleVisitor for Parameters<'_> {
             .val()
             .grad(self.gradients)
             .unwrap_or_else(|| panic!("no {what}"));
-        near(&flat(found), &self.expected[name].values, 1e-5, &what);
+        near(
+            &flat(found),
+            &self.expected[name].values,
+            self.tolerance,
+            &what,
+        );
         assert!(self.seen.insert(name.clone()), "{name} twice");
     }
 }
