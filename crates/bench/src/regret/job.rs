@@ -56,7 +56,7 @@ fn before_dtypes() -> String {
 
 /// The device of parts that do not say theirs.
 fn before_devices() -> String {
-    "cpu".to_string()
+    "cpu (LibTorch 2.11.0)".to_string()
 }
 
 impl Job {
