@@ -24,10 +24,8 @@ pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<
     let title = |found: Option<&BaselineComparison>| {
         found.map_or(String::new(), |other| in_sentence(&other.title))
     };
-    let (fastest, best) = (
-        compared.iter().min_by(by_time),
-        compared.iter().max_by(by_score),
-    );
+    let timed = compared.iter().filter(|other| other.time.is_some());
+    let (fastest, best) = (timed.min_by(by_time), compared.iter().max_by(by_score));
     if let Some(text) = another(fastest) {
         result.push(format!("The fastest was {}: it {text}", title(fastest)));
     } else if let Some(text) = another(best) {
@@ -259,6 +257,13 @@ mod tests {
             firsts(&[four, one]),
             ["One kept 97 % of the", "The highest score was that of"]
         );
+        // Without times nobody is the fastest.
+        let timeless = |title, kept, difference| BaselineComparison {
+            time: None,
+            ..sure(title, kept, 0.7, difference)
+        };
+        let [four, one] = [timeless("Four", 0.9, -0.1), timeless("One", 1.1, 0.1)];
+        assert_eq!(firsts(&[four, one]), ["One reached 110 % of the"]);
         // All are worse: the least bad one comes first.
         let [four, one] = [sure("Four", 0.95, 0.7, -0.1), sure("One", 0.9, 0.2, -0.1)];
         assert_eq!(firsts(&[four, one])[0], "Four kept 95 % of the");
