@@ -60,6 +60,24 @@ fn case(compared: f64) -> CaseParts {
     }
 }
 
+/// The page of these cases has these lines.
+#[track_caller]
+fn shows(cases: Vec<CaseParts>, lines: &[&str]) {
+    let page = markdown(&Regret {
+        benchmark: "regret".to_string(),
+        encoder: "an-encoder".to_string(),
+        budget: 600,
+        seeds: 1,
+        cases,
+    });
+    for line in lines {
+        assert!(
+            page.lines().any(|found| found == *line),
+            "expected {line} in\n{page}"
+        );
+    }
+}
+
 #[test]
 fn regret_is_from_the_best_strategy_on_test_at_the_better_rate_on_dev() {
     let open = CaseParts {
@@ -67,32 +85,23 @@ fn regret_is_from_the_best_strategy_on_test_at_the_better_rate_on_dev() {
         rows: 2000,
         ..case(0.5)
     };
-    let page = markdown(&Regret {
-        benchmark: "regret".to_string(),
-        encoder: "an-encoder".to_string(),
-        budget: 600,
-        seeds: 1,
-        cases: vec![case(0.815), case(0.80), open],
-    });
-    for line in [
-        "Threads of each process: 1.",
-        "Commit: abc.",
-        "| x | 500 | 100 | accuracy | 82.0, full 1e-4 | 81.5 (0.5), lora 3e-3 | 80.0 (2.0), lora 1e-3 | 80.0 (2.0), lora 1e-3 | 70.0 (12.0) | no score |",
-        "| `compare` | 2 | 1 of 2 | 1.25 | 1.25 | 2.00 | 580 |",
-        "| its choice, trained at length | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 680 |",
-        "| best on dev of the grid | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 200 |",
-        "| regression on frozen vectors | 2 | 0 of 2 | 12.00 | 12.00 | 12.00 | 2 |",
-        "| example script's defaults | 2 | 0 of 2, no score in 2 |  |  |  | 9 |",
-        "| full | 2 | 2 of 2 | 0.00 | 0.00 | 0.00 | 100 |",
-        "| lora | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 100 |",
-        "- x, 2000 rows: 7 of 10 parts are done",
-        "Device of the parts: cpu.",
-    ] {
-        assert!(
-            page.lines().any(|found| found == line),
-            "expected {line} in\n{page}"
-        );
-    }
+    shows(
+        vec![case(0.815), case(0.80), open],
+        &[
+            "Threads of each process: 1.",
+            "Commit: abc.",
+            "| x | 500 | 100 | accuracy | 82.0, full 1e-4 | 81.5 (0.5), lora 3e-3 | 80.0 (2.0), lora 1e-3 | 80.0 (2.0), lora 1e-3 | 70.0 (12.0) | no score |",
+            "| `compare` | 2 | 1 of 2 | 1.25 | 1.25 | 2.00 | 580 |",
+            "| its choice, trained at length | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 680 |",
+            "| best on dev of the grid | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 200 |",
+            "| regression on frozen vectors | 2 | 0 of 2 | 12.00 | 12.00 | 12.00 | 2 |",
+            "| example script's defaults | 2 | 0 of 2, no score in 2 |  |  |  | 9 |",
+            "| full | 2 | 2 of 2 | 0.00 | 0.00 | 0.00 | 100 |",
+            "| lora | 2 | 0 of 2 | 2.00 | 2.00 | 2.00 | 100 |",
+            "- x, 2000 rows: 7 of 10 parts are done",
+            "Device of the parts: cpu.",
+        ],
+    );
 }
 
 #[test]
@@ -101,23 +110,14 @@ fn seconds_of_a_gpu_are_in_no_mean() {
     for part in &mut on_gpu.parts[3..5] {
         part.device = "cuda:0".to_string();
     }
-    let page = markdown(&Regret {
-        benchmark: "regret".to_string(),
-        encoder: "an-encoder".to_string(),
-        budget: 600,
-        seeds: 1,
-        cases: vec![on_gpu],
-    });
-    for line in [
-        "Device of the parts: cpu or cuda:0.",
-        "| `compare` | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 | 580 |",
-        "| best on dev of the grid | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 |  |",
-        "| full | 1 | 1 of 1 | 0.00 | 0.00 | 0.00 |  |",
-        "| lora | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 | 100 |",
-    ] {
-        assert!(
-            page.lines().any(|found| found == line),
-            "expected {line} in\n{page}"
-        );
-    }
+    shows(
+        vec![on_gpu],
+        &[
+            "Device of the parts: cpu or cuda:0.",
+            "| `compare` | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 | 580 |",
+            "| best on dev of the grid | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 |  |",
+            "| full | 1 | 1 of 1 | 0.00 | 0.00 | 0.00 |  |",
+            "| lora | 1 | 0 of 1 | 2.00 | 2.00 | 2.00 | 100 |",
+        ],
+    );
 }
