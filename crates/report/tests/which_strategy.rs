@@ -3,7 +3,11 @@
 //! Each is a link to a CSV file whose title says where in it: `[-6.2](../reports/….csv "row=Last layer, 2e-5;
 //! difference_points")` is the column `difference_points` of the one line whose `row` is that. A number may be in
 //! hundredths of the cell's; a verdict may be given without the part that says how it was reached.
+//!
+//! With `TOTUNE_WRITE_PAGES=1` the page gets what the tables have now, with as many decimals as it had before; a new
+//! link is written as `[?](…)`. What the sentences around them say is left to a person.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -13,7 +17,11 @@ const PAGE: &str = "docs/which-strategy.md";
 #[test]
 fn every_verdict_and_number_is_the_one_in_its_table() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join(PAGE)).expect(PAGE);
+    let mut text = std::fs::read_to_string(root.join(PAGE)).expect(PAGE);
+    if std::env::var_os("TOTUNE_WRITE_PAGES").is_some() {
+        text = renewed(&text, &root);
+        std::fs::write(root.join(PAGE), &text).expect("written");
+    }
     let links = links(&text);
     assert!(links.len() > 20, "{} links to a table", links.len());
     let wrong: Vec<String> = links
@@ -94,9 +102,41 @@ fn another_number_a_missing_line_and_one_that_is_there_twice_are_found() {
     }
 }
 
+#[test]
+fn what_is_written_anew_keeps_its_form() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = "row,mean,verdict\na,0.1234,not decided (by words)\nb,-2.5,\nc,,\n";
+    std::fs::write(folder.path().join("t.csv"), table).expect("a table");
+    for (old, place, new) in [
+        ("0.99", "row=a; mean", "0.12"),
+        ("15.0 %", "row=a; mean", "12.3 %"),
+        ("+1.23", "row=b; mean", "-2.50"),
+        ("?", "row=a; mean", "0.123"),
+        ("reproduced", "row=a; verdict", "not decided"),
+        ("0.5", "row=c; mean", "0.5"),
+        ("0.5", "row=d; mean", "0.5"),
+    ] {
+        let page = |text: &str| format!(r#"It has [{text}](../t.csv "{place}")."#);
+        assert_eq!(renewed(&page(old), folder.path()), page(new));
+    }
+}
+
+/// The page with the cells' own verdicts and numbers; where there is no cell, what it says stays, for the test to refuse.
+fn renewed(text: &str, root: &Path) -> String {
+    let mut page = String::new();
+    let mut end = 0;
+    for link in links(text) {
+        page.push_str(&text[end..link.at.start]);
+        page.push_str(&link.renewed(root).unwrap_or_else(|_| link.text.to_owned()));
+        end = link.at.end;
+    }
+    page + &text[end..]
+}
+
 /// A number and where it is from.
 #[derive(Debug)]
 struct Link<'a> {
+    at: Range<usize>,
     text: &'a str,
     file: &'a str,
     place: &'a str,
@@ -118,6 +158,7 @@ fn links(text: &str) -> Vec<Link<'_>> {
         };
         let title = title.split_once("\")").map_or("", |(title, _)| title);
         found.push(Link {
+            at: start..at,
             text: &before[start..],
             file,
             place: title,
@@ -158,6 +199,32 @@ impl Link<'_> {
             self.place
         );
         Ok(())
+    }
+
+    /// The text that the cell calls for, in the form of the one that is there.
+    fn renewed(&self, root: &Path) -> Result<String> {
+        let cell = self.cell(root)?;
+        if self.place.ends_with("; verdict") {
+            return Ok(cell.split(" (").next().unwrap_or_default().to_owned());
+        }
+        let exact: f64 = cell.parse()?;
+        if self.text == "?" {
+            return Ok(format!("{exact:.3}"));
+        }
+        let shown = self.text.trim_end_matches(" %");
+        let old: f64 = shown.parse()?;
+        // Whichever of the two is nearer in magnitude to what was there.
+        let distance = |value: f64| (value / old).abs().ln().abs();
+        let hundredths = distance(100.0 * exact) < distance(exact);
+        let value = if hundredths { 100.0 * exact } else { exact };
+        let decimals = shown.split_once('.').map_or(0, |(_, after)| after.len());
+        let sign = if shown.starts_with('+') && value >= 0.0 {
+            "+"
+        } else {
+            ""
+        };
+        let unit = &self.text[shown.len()..];
+        Ok(format!("{sign}{value:.decimals$}{unit}"))
     }
 
     /// The cell that the title names.
