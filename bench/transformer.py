@@ -1,4 +1,4 @@
-"""PyTorch's side of `totune bench peer`, `peft`, `bf16` and `pretrain` (see side.py; operators.py counts the same steps): PyTorch + transformers taking the same training
+"""PyTorch's side of `totune bench peer`, `gpu`, `peft`, `bf16` and `pretrain` (see side.py; operators.py counts the same steps): PyTorch + transformers taking the same training
 step, or the same inference. The case is `Case` in crates/bench/src/transformer.rs.
 """
 
@@ -65,6 +65,8 @@ def partly_trained(model, trained):
 def prepared(case):
     """The versions of what takes the steps, and a function that takes one."""
     shape = case["shape"]
+    named = case.get("device", "cpu")
+    device = torch.device(named if named.startswith("cuda") else "cpu")
     torch.set_num_threads(case["threads"])
     torch.manual_seed(1)
     config = BertConfig(
@@ -83,18 +85,26 @@ def prepared(case):
 
     if case["trained"] != "all":
         model = partly_trained(model, case["trained"])
+    model = model.to(device)
+    run = torch.compile(model) if case.get("compiled") else model
 
     def forward(inputs):
         """Logits; in masked language modelling those of the masked tokens alone, as on our side."""
         if not masked:
-            return model(**inputs).logits
+            return run(**inputs).logits
         states = model.bert(**inputs).last_hidden_state.flatten(0, 1)
         return model.cls(states[::MASKED])
 
     assert model.config._attn_implementation == "sdpa"
+
+    def moved(batch):
+        inputs, labels = batch
+        return {name: tensor.to(device) for name, tensor in inputs.items()}, labels.to(device)
+
     # Gone through in turn, one for each step.
-    batches = itertools.cycle(read(case["batches"]) if case["batches"] else [synthetic(case)])
-    autocast = torch.autocast("cpu", dtype=torch.bfloat16, enabled=case["dtype"] == "bf16-mixed")
+    batches = read(case["batches"]) if case["batches"] else [synthetic(case)]
+    batches = itertools.cycle([moved(batch) for batch in batches])
+    autocast = torch.autocast(device.type, dtype=torch.bfloat16, enabled=case["dtype"] == "bf16-mixed")
 
     if case["mode"] == "inference":
         model.eval()
@@ -122,6 +132,8 @@ def prepared(case):
             return value
 
     versions = f"torch {torch.__version__}, transformers {__version__}"
+    if device.type == "cuda":
+        versions += f", {torch.cuda.get_device_name(device)}"
     if case["trained"] == "lora":
         from peft import __version__ as of_peft
 

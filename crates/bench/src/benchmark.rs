@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::desk::Desk;
 use crate::worker::Worker;
 use crate::{
-    bf16, cache, data, operators, peer, peft, predict, pretrain, probes, product, recurrent,
+    bf16, cache, data, gpu, operators, peer, peft, predict, pretrain, probes, product, recurrent,
     transformer,
 };
 
@@ -25,7 +25,7 @@ pub struct Benchmark {
 }
 
 /// Every benchmark.
-pub const ALL: [Benchmark; 13] = [
+pub const ALL: [Benchmark; 14] = [
     Benchmark {
         name: "peer",
         about: "training steps and inference next to PyTorch + transformers",
@@ -46,6 +46,13 @@ pub const ALL: [Benchmark; 13] = [
         needs: "Python with torch and transformers; RTE, MRPC, CoLA for real batches",
         rounds: 3,
         make: |desk, _| bf16::comparison(desk),
+    },
+    Benchmark {
+        name: "gpu",
+        about: "training steps and inference on a GPU next to PyTorch, eager and compiled",
+        needs: "a GPU and --device cuda; Python with CUDA's torch, and transformers",
+        rounds: 3,
+        make: |desk, _| gpu::comparison(desk),
     },
     Benchmark {
         name: "pretrain",

@@ -68,6 +68,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     dtype,
                     batches: input.file.clone(),
                     optimizer: "fused".to_string(),
+                    compiled: false,
                     trained: TrainedPart::All,
                 };
                 let sides = sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;

@@ -21,6 +21,8 @@ pub struct Comparison {
     pub mean_value: Option<&'static str>,
     /// Markdown below the table.
     pub appendix: String,
+    /// Rows and columns of the plain product that takes turns with the sides.
+    pub square: usize,
     /// Files that the sides read; removed when the comparison ends.
     pub scratch: Option<tempfile::TempDir>,
 }
@@ -208,6 +210,10 @@ impl Case {
 }
 
 impl Comparison {
+    /// Rows and columns of the plain product on a CPU: more than any matrix of the encoders that are timed, so that none of
+    /// them can be faster for its size.
+    pub const SQUARE: usize = 2048;
+
     /// A comparison without notes and cases, with the times of the others divided by those of `baselines`.
     pub fn new(title: &str, baselines: &[&str]) -> Self {
         Self {
@@ -218,6 +224,7 @@ impl Comparison {
             cases: Vec::new(),
             mean_value: None,
             appendix: String::new(),
+            square: Self::SQUARE,
             scratch: None,
         }
     }

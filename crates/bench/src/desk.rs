@@ -29,6 +29,8 @@ pub struct Desk {
     pub steps: Option<usize>,
     /// Threads of each side.
     pub threads: usize,
+    /// The device of every side, such as `cpu` or `cuda:0`.
+    pub device: String,
     /// Only cases whose name contains one of these; all if empty.
     pub only: Vec<String>,
     /// Only sides whose name contains one of these; all if empty.
@@ -45,6 +47,11 @@ impl Desk {
         self.rounds.unwrap_or(if self.tiny { 1 } else { usual })
     }
 
+    /// Whether the sides work on a GPU.
+    pub fn on_gpu(&self) -> bool {
+        self.device.starts_with("cuda")
+    }
+
     /// Starts a side.
     pub(crate) fn start(&self, spec: &SideSpec, threads: usize) -> Result<Side> {
         let mut command = match spec.program {
@@ -59,7 +66,11 @@ impl Desk {
                 command
             }
         };
-        command.arg(OsString::from(serde_json::to_string(&spec.case)?));
+        let mut case = spec.case.clone();
+        if let (Program::Python(_), Some(case)) = (spec.program, case.as_object_mut()) {
+            case.insert("device".to_string(), self.device.clone().into());
+        }
+        command.arg(OsString::from(serde_json::to_string(&case)?));
         Side::start(&spec.name, command, threads).with_context(|| match spec.program {
             Program::Ours(kind) => format!("our worker `{kind}`"),
             Program::Python(script) => format!("bench/{script}"),

@@ -48,6 +48,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                 dtype: Dtype::F32,
                 batches: None,
                 optimizer: "fused".to_string(),
+                compiled: false,
                 trained: TrainedPart::All,
             };
             let sides = vec![

@@ -95,9 +95,11 @@ fn products(results: &Results) -> String {
     ) else {
         return String::new();
     };
+    let (thousands, rest) = (results.square / 1000, results.square % 1000);
+    let rows = format!("{thousands},{rest:03}");
     format!(
         "GFLOP/s count the matrix products of the network, forward and backward, and nothing else. `of the product` is their share of those of a plain \
-         product of 2,048 x 2,048 matrices by LibTorch in the same dtype on as many threads ({least:.0} to {most:.0} GFLOP/s), which takes turns with \
+         product of {rows} x {rows} matrices by LibTorch in the same dtype on as many threads ({least:.0} to {most:.0} GFLOP/s), which takes turns with \
          the sides.\n"
     )
 }
@@ -246,7 +248,7 @@ fn number(value: &f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::Target;
+    use crate::comparison::{Comparison, Target};
     use crate::machine::Machine;
 
     fn timing(side: &str, seconds: &[f64]) -> Timing {
@@ -286,6 +288,7 @@ mod tests {
             notes: vec!["A note.".to_string()],
             baselines: vec!["totune".to_string()],
             measure: Measure::Time,
+            square: Comparison::SQUARE,
             machine: Machine::default(),
             outcomes: vec![outcome],
             appendix: String::new(),

@@ -45,6 +45,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     dtype: Dtype::F32,
                     batches: None,
                     optimizer: "default".to_string(),
+                    compiled: false,
                     trained: TrainedPart::All,
                 };
                 let name = format!("{name}, batch {batch} x {seq}, {title}");
@@ -89,6 +90,7 @@ fn shuffled(
         dtype: Dtype::F32,
         batches: Some(batches.file.clone()),
         optimizer: "default".to_string(),
+        compiled: false,
         trained: TrainedPart::All,
     };
     let name = format!("MiniLM, {}, {BATCH} shuffled, {title}", batches.task);

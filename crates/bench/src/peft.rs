@@ -44,6 +44,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     dtype,
                     batches: None,
                     optimizer: "fused".to_string(),
+                    compiled: false,
                     trained,
                 };
                 let sides = vec![

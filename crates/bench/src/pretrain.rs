@@ -89,6 +89,7 @@ fn masked_lm(desk: &Desk) -> Result<Case> {
         dtype,
         batches: None,
         optimizer: "fused".to_string(),
+        compiled: false,
         trained: transformer::TrainedPart::All,
     };
     let sides = bf16::sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;

@@ -8,25 +8,31 @@ use totune_adapt::Dtype;
 use crate::comparison::SideSpec;
 use crate::worker::{Worker, answer};
 
-/// Rows and columns: more than any matrix of the encoders that are timed, so that none of them can be faster for its size.
-const WIDTH: usize = 2048;
-
 /// A product to time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Product {
     dtype: Dtype,
+    /// Rows and columns.
+    width: usize,
 }
 
 impl Product {
-    /// Multiplications and additions of a product.
-    pub const FLOP: f64 = 2.0 * (WIDTH * WIDTH * WIDTH) as f64;
+    /// A product of square matrices with so many rows.
+    pub fn new(dtype: Dtype, width: usize) -> Self {
+        Self { dtype, width }
+    }
+
+    /// Multiplications and additions of the product.
+    pub fn flop(&self) -> f64 {
+        2.0 * (self.width as f64).powi(3)
+    }
 
     /// The side that takes such products.
     ///
     /// # Errors
     /// When the case has no form as JSON.
-    pub fn side(dtype: Dtype) -> Result<SideSpec> {
-        SideSpec::ours("plain product", "product", &Self { dtype })
+    pub fn side(&self) -> Result<SideSpec> {
+        SideSpec::ours("plain product", "product", self)
     }
 }
 
@@ -34,7 +40,8 @@ impl Product {
 pub fn work(product: &Product, worker: &Worker) -> Result<()> {
     let device = &worker.machine.device;
     let square = |_| {
-        let values = Tensor::<2>::random([WIDTH; 2], Distribution::Uniform(-1.0, 1.0), device);
+        let values =
+            Tensor::<2>::random([product.width; 2], Distribution::Uniform(-1.0, 1.0), device);
         match product.dtype {
             Dtype::F32 => values,
             Dtype::Bf16Mixed => values.cast(FloatDType::BF16),

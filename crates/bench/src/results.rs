@@ -25,6 +25,9 @@ pub struct Results {
     /// Kind of measurement: times, or calls of operators.
     #[serde(default, skip_serializing_if = "Measure::is_time")]
     pub measure: Measure,
+    /// Rows and columns of the plain product that took turns with the sides.
+    #[serde(default = "on_a_cpu", skip_serializing_if = "is_on_a_cpu")]
+    pub square: usize,
     /// The machine.
     pub machine: Machine,
     /// Cases in the order in which they were first measured.
@@ -82,6 +85,14 @@ pub struct Timing {
     pub operators: BTreeMap<String, Calls>,
 }
 
+fn on_a_cpu() -> usize {
+    Comparison::SQUARE
+}
+
+fn is_on_a_cpu(square: &usize) -> bool {
+    *square == on_a_cpu()
+}
+
 impl Timing {
     /// The median of the laps in seconds.
     pub fn median(&self) -> f64 {
@@ -118,6 +129,7 @@ impl Results {
             notes: comparison.notes.clone(),
             baselines: comparison.baselines.clone(),
             measure: comparison.measure,
+            square: comparison.square,
             machine: Machine::here(),
             outcomes: Vec::new(),
             appendix: comparison.appendix.clone(),

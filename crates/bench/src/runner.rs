@@ -46,7 +46,7 @@ impl Desk {
         let mut results = Results::begin(benchmark.name, &comparison, &self.out)?;
         for case in &comparison.cases {
             eprintln!("{}", titled(case));
-            let mut outcome = self.measure(case, rounds)?;
+            let mut outcome = self.measure(case, rounds, comparison.square)?;
             if comparison.measure == Measure::Operators {
                 outcome.load = None;
                 for timing in &mut outcome.sides {
@@ -66,7 +66,7 @@ impl Desk {
         Ok((results, page))
     }
 
-    fn measure(&self, case: &Case, rounds: usize) -> Result<Outcome> {
+    fn measure(&self, case: &Case, rounds: usize, square: usize) -> Result<Outcome> {
         if let Some(prepare) = &case.prepare {
             prepare()?;
         }
@@ -88,9 +88,15 @@ impl Desk {
                 dtypes.push(dtype);
             }
         }
-        let products = dtypes.iter().map(|dtype| Product::side(*dtype));
-        let products = products.collect::<Result<Vec<_>>>()?;
-        let all = specs.iter().copied().chain(&products);
+        let products: Vec<Product> = dtypes
+            .iter()
+            .map(|dtype| Product::new(*dtype, square))
+            .collect();
+        let product_sides = products
+            .iter()
+            .map(Product::side)
+            .collect::<Result<Vec<_>>>()?;
+        let all = specs.iter().copied().chain(&product_sides);
         let start = |spec: &SideSpec| self.start(spec, case.threads);
         let mut sides = all.map(start).collect::<Result<Vec<_>>>()?;
         let mut seconds = self.rounds_of(case, &mut sides, rounds)?;
@@ -100,12 +106,15 @@ impl Desk {
         }
         let product = |spec: &SideSpec| {
             let at = dtypes.iter().position(|dtype| *dtype == spec.dtype())?;
-            Some(Product::FLOP / quartiles(&of_products[at])[2] / 1e9)
+            Some(products[at].flop() / quartiles(&of_products[at])[2] / 1e9)
         };
         let mut timings = Vec::new();
         for ((side, seconds), spec) in sides.into_iter().zip(seconds).zip(&specs) {
             let (name, version) = (side.name.clone(), side.version.clone());
-            let last = side.finish()?;
+            let on_gpu = self.on_gpu().then(|| side.gpu_memory()).flatten();
+            let mut last = side.finish()?;
+            last.facts
+                .extend(on_gpu.map(|megabytes| ("GPU memory (MB)".to_string(), megabytes)));
             let timing = Timing {
                 side: name,
                 version,

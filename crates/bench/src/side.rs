@@ -99,6 +99,17 @@ impl Side {
         Ok(seconds)
     }
 
+    /// Megabytes of GPU memory that the driver counts for the process; `None` where it cannot be asked.
+    pub fn gpu_memory(&self) -> Option<f64> {
+        let mut ask = Command::new("nvidia-smi");
+        ask.args([
+            "--query-compute-apps=pid,used_memory",
+            "--format=csv,noheader,nounits",
+        ]);
+        let answer = ask.output().ok()?;
+        used_memory(&String::from_utf8_lossy(&answer.stdout), self.process.id())
+    }
+
     /// Ends the process, and returns its last message.
     ///
     /// # Errors
@@ -122,6 +133,16 @@ impl Side {
     }
 }
 
+/// The memory of process `id` in lines `id, MiB`, in megabytes.
+fn used_memory(answer: &str, id: u32) -> Option<f64> {
+    let of_process = answer.lines().find_map(|line| {
+        let (found, memory) = line.split_once(',')?;
+        (found.trim().parse() == Ok(id)).then(|| memory.trim().to_string())
+    });
+    let mebibytes: f64 = of_process?.parse().ok()?;
+    Some(mebibytes * 1.048_576)
+}
+
 impl Drop for Side {
     /// Closes the pipe, so that no process is left waiting for a request when a comparison fails.
     fn drop(&mut self) {
@@ -130,5 +151,19 @@ impl Drop for Side {
             let _ = self.process.kill();
             let _ = self.process.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_a_process_is_found_among_those_of_others() {
+        let answer = "11, 512\n 7, 1024\n13, [N/A]\n";
+        assert_eq!(used_memory(answer, 7), Some(1073.741824));
+        assert_eq!(used_memory(answer, 13), None);
+        assert_eq!(used_memory(answer, 8), None);
+        assert_eq!(used_memory("", 7), None);
     }
 }

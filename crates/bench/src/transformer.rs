@@ -49,6 +49,9 @@ pub struct Case {
     pub batches: Option<PathBuf>,
     /// PyTorch's AdamW, `default` or `fused`; ours has one.
     pub optimizer: String,
+    /// True if PyTorch's network is compiled by `torch.compile`.
+    #[serde(default)]
+    pub compiled: bool,
     /// The parameters that are trained.
     #[serde(default)]
     pub trained: TrainedPart,

@@ -26,6 +26,7 @@ Examples:
   totune bench peer --only 'MiniLM, batch 16' --rounds 3
   totune bench pretrain --python .venv/bin/python
   totune bench peer --compare results/bench/peer.json       what moved since these results
+  totune bench gpu --device cuda --only 'BERT-base, 128'
   totune bench lstm --tiny --side totune --out out/bench     does it work? no Python, a second
   totune bench regret --datasets sst-2 --rows 500,2000 --threads 1
   totune bench scale --runs 1000,10000 --workers 64
@@ -128,6 +129,7 @@ impl Bench {
             rounds: self.rounds.map(usize::from),
             steps: self.steps.map(usize::from),
             threads: context.threads(),
+            device: context.global.device.on_cpu().to_string(),
             only: self.only,
             sides: self.side,
             tiny: self.tiny,
