@@ -10,7 +10,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 
 from side import CASE, serve
 
-# One token in so many is predicted in masked language modelling, as `Case::MASKED` in crates/bench/src/transformer.rs.
+# One token in so many is predicted in masked language modelling, as `Step::MASKED` in crates/bench/src/transformer.rs.
 MASKED = 7
 
 

@@ -9,7 +9,7 @@ use totune_model::fused::{self, Bf16Products, F32Products};
 use crate::batches::{self, BATCH};
 use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
+use crate::transformer::{Head, Mode, Shape, Step};
 
 /// A network and the batches it is timed on.
 struct Input {
@@ -59,17 +59,10 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                 let step = |dtype| Step {
                     mode,
                     head: input.head,
-                    shape: input.shape,
-                    batch: BATCH,
-                    seq: input.seq,
                     dropout,
-                    attention_dropout: None,
-                    threads,
                     dtype,
                     batches: input.file.clone(),
-                    optimizer: "fused".to_string(),
-                    compiled: false,
-                    trained: TrainedPart::All,
+                    ..Step::training(input.shape, [BATCH, input.seq], threads)
                 };
                 let sides = sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;
                 let name = format!("{}, {title}", input.name);

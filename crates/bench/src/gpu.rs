@@ -5,7 +5,7 @@ use totune_adapt::Dtype;
 
 use crate::comparison::{Case, Comparison, SideSpec, Target};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
+use crate::transformer::{Mode, Shape, Step};
 
 /// A network, the rows of a batch and the tokens of each row.
 type Size = (&'static str, Shape, usize, usize);
@@ -46,18 +46,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             for dtype in [Dtype::F32, Dtype::Bf16Mixed] {
                 let step = Step {
                     mode,
-                    head: Head::Classifier,
-                    shape,
-                    batch,
-                    seq,
                     dropout,
-                    attention_dropout: None,
-                    threads: desk.threads,
                     dtype,
-                    batches: None,
-                    optimizer: "fused".to_string(),
-                    compiled: false,
-                    trained: TrainedPart::All,
+                    ..Step::training(shape, [batch, seq], desk.threads)
                 };
                 let compiled = Step {
                     compiled: true,

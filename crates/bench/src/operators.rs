@@ -4,13 +4,12 @@
 //! alone ([`without_cpu_kernels`]).
 
 use anyhow::Result;
-use totune_adapt::Dtype;
 use totune_model::fused::{Calls, observed, without_cpu_kernels};
 
 use crate::comparison::{Case, Comparison, Measure, SideSpec, Steps as Laps};
 use crate::desk::Desk;
 use crate::side::LastWords;
-use crate::transformer::{Case as Step, Head, Mode, Shape, Steps, TrainedPart};
+use crate::transformer::{Shape, Step, Steps};
 use crate::worker::{Worker, answer_with, last_words};
 
 /// Two shapes, with dropout everywhere and with none in attention.
@@ -37,19 +36,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             (None, "dropout 0.1"),
         ] {
             let step = Step {
-                mode: Mode::Train,
-                head: Head::Classifier,
-                shape,
-                batch,
-                seq,
-                dropout: 0.1,
                 attention_dropout,
-                threads: desk.threads,
-                dtype: Dtype::F32,
-                batches: None,
-                optimizer: "fused".to_string(),
-                compiled: false,
-                trained: TrainedPart::All,
+                ..Step::training(shape, [batch, seq], desk.threads)
             };
             let sides = vec![
                 SideSpec::ours("totune", "operators", &step)?,

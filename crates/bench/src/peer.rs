@@ -1,12 +1,11 @@
 //! `bench peer`: training steps and inference next to PyTorch + transformers.
 
 use anyhow::Result;
-use totune_adapt::Dtype;
 
 use crate::batches::{self, BATCH, TaskBatches};
 use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
+use crate::transformer::{Mode, Shape, Step};
 
 /// Whether a step trains, its dropout, and the words for both.
 const MODES: [(Mode, f64, &str); 3] = [
@@ -35,18 +34,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             for (mode, dropout, title) in MODES {
                 let step = Step {
                     mode,
-                    head: Head::Classifier,
-                    shape,
-                    batch,
-                    seq,
                     dropout,
-                    attention_dropout: None,
-                    threads: desk.threads,
-                    dtype: Dtype::F32,
-                    batches: None,
-                    optimizer: "default".to_string(),
-                    compiled: false,
-                    trained: TrainedPart::All,
+                    ..Step::training(shape, [batch, seq], desk.threads)
                 };
                 let name = format!("{name}, batch {batch} x {seq}, {title}");
                 let case = Case::new(name, desk.threads, sides(&step)?)
@@ -80,18 +69,9 @@ fn shuffled(
 ) -> Result<Case> {
     let step = Step {
         mode,
-        head: Head::Classifier,
-        shape: Shape::MINI_LM,
-        batch: BATCH,
-        seq: 0,
         dropout,
-        attention_dropout: None,
-        threads: desk.threads,
-        dtype: Dtype::F32,
         batches: Some(batches.file.clone()),
-        optimizer: "default".to_string(),
-        compiled: false,
-        trained: TrainedPart::All,
+        ..Step::training(Shape::MINI_LM, [BATCH, 0], desk.threads)
     };
     let name = format!("MiniLM, {}, {BATCH} shuffled, {title}", batches.task);
     let mut case = Case::new(name, desk.threads, sides(&step)?).counting(batches.tokens, "tokens");
@@ -108,16 +88,16 @@ fn shuffled(
 
 /// Ours, and PyTorch's with each AdamW where there is training.
 fn sides(step: &Step) -> Result<Vec<SideSpec>> {
+    let default = Step {
+        optimizer: "default".to_string(),
+        ..step.clone()
+    };
     let mut sides = vec![
         SideSpec::ours("totune", "transformer", step)?,
-        SideSpec::python("pytorch", "transformer.py", step)?,
+        SideSpec::python("pytorch", "transformer.py", &default)?,
     ];
     if step.mode == Mode::Train {
-        let fused = Step {
-            optimizer: "fused".to_string(),
-            ..step.clone()
-        };
-        sides.push(SideSpec::python("pytorch-fused", "transformer.py", &fused)?);
+        sides.push(SideSpec::python("pytorch-fused", "transformer.py", step)?);
     }
     Ok(sides)
 }

@@ -5,7 +5,7 @@ use totune_adapt::Dtype;
 
 use crate::comparison::{Case, Comparison, SideSpec, Target};
 use crate::desk::Desk;
-use crate::transformer::{Case as Step, Head, Mode, Shape, TrainedPart};
+use crate::transformer::{Shape, Step, TrainedPart};
 
 /// Least speed of a step, as a multiple of the other side.
 const AT_LEAST: f64 = 1.2;
@@ -33,19 +33,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
         ] {
             for (dtype, of_dtype) in [(Dtype::F32, "f32"), (Dtype::Bf16Mixed, "bf16")] {
                 let step = Step {
-                    mode: Mode::Train,
-                    head: Head::Classifier,
-                    shape,
-                    batch,
-                    seq,
-                    dropout: 0.1,
-                    attention_dropout: None,
-                    threads: desk.threads,
                     dtype,
-                    batches: None,
-                    optimizer: "fused".to_string(),
-                    compiled: false,
                     trained,
+                    ..Step::training(shape, [batch, seq], desk.threads)
                 };
                 let sides = vec![
                     SideSpec::ours("totune", "transformer", &step)?,

@@ -18,7 +18,7 @@ use crate::bf16;
 use crate::comparison::{Case, Comparison, SideSpec};
 use crate::desk::Desk;
 use crate::synthetic::Words;
-use crate::transformer::{self, Head, Mode, Shape, adam_w, updated};
+use crate::transformer::{Head, Shape, Step, adam_w, updated};
 use crate::worker::{Worker, answer};
 
 /// A step of the bidirectional language model. `bench/bilm.py` reads the same.
@@ -62,7 +62,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
          Masked LM: the shape of totune-bert-mini (6 layers, 256 wide, 8,192 wordpieces), 64 sequences of 128 tokens, every {}th predicted; PyTorch's side is `transformers.BertForMaskedLM` with fused AdamW, which scores the masked tokens alone, as ours does.\n\
          biLM: totune-elmo-mini (character CNN, 2 layers, cells of 1,024, projections of 128, 50,000 words, 4,096 negative samples), 48 segments of 64 synthetic words; PyTorch's side is `bench/bilm.py` (torch.nn.LSTM with `proj_size`, no clipping of cells).\n\
          For the biLM, tokens are words. `pytorch autocast` is `torch.autocast(\"cpu\", torch.bfloat16)`.",
-        transformer::Case::MASKED
+        Step::MASKED
     ));
     comparison.cases.push(masked_lm(desk)?);
     let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
@@ -77,20 +77,11 @@ fn masked_lm(desk: &Desk) -> Result<Case> {
     } else {
         (Shape::BERT_MINI, 64, 128)
     };
-    let step = |dtype| transformer::Case {
-        mode: Mode::Train,
+    let step = |dtype| Step {
         head: Head::MaskedLm,
-        shape,
-        batch,
-        seq,
         dropout: 0.0,
-        attention_dropout: None,
-        threads: desk.threads,
         dtype,
-        batches: None,
-        optimizer: "fused".to_string(),
-        compiled: false,
-        trained: transformer::TrainedPart::All,
+        ..Step::training(shape, [batch, seq], desk.threads)
     };
     let sides = bf16::sides(&step(Dtype::F32), &step(Dtype::Bf16Mixed))?;
     let name = format!("masked LM, {batch} x {seq}");

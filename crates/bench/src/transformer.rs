@@ -23,9 +23,9 @@ use crate::memory::TrainingStep;
 pub use crate::shape::Shape;
 use crate::worker::{Worker, answer_with, last_words};
 
-/// A case to time: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
+/// A step to time: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Case {
+pub struct Step {
     /// The contents of a step: training or inference.
     pub mode: Mode,
     /// The head on top of the encoder.
@@ -36,7 +36,7 @@ pub struct Case {
     pub batch: usize,
     /// Tokens in an example; none is padding.
     pub seq: usize,
-    /// Dropout everywhere, but for [`Case::attention_dropout`].
+    /// Dropout everywhere, but for [`Step::attention_dropout`].
     pub dropout: f64,
     /// Dropout of the probabilities of attention, where it is another.
     #[serde(default)]
@@ -91,7 +91,7 @@ impl TrainedPart {
 pub enum Head {
     /// Pooler and a linear layer: a class for each example.
     Classifier,
-    /// Masked language modelling: a wordpiece for every [`Case::MASKED`]th token.
+    /// Masked language modelling: a wordpiece for every [`Step::MASKED`]th token.
     MaskedLm,
 }
 
@@ -105,7 +105,27 @@ pub enum Mode {
     Inference,
 }
 
-impl Case {
+impl Step {
+    /// Training of all parameters of a classifier on `batch` synthetic texts of `seq` tokens, with dropout 0.1, in f32;
+    /// a comparison names what it changes.
+    pub fn training(shape: Shape, [batch, seq]: [usize; 2], threads: usize) -> Self {
+        Self {
+            mode: Mode::Train,
+            head: Head::Classifier,
+            shape,
+            batch,
+            seq,
+            dropout: 0.1,
+            attention_dropout: None,
+            threads,
+            dtype: Dtype::F32,
+            batches: None,
+            optimizer: "fused".to_string(),
+            compiled: false,
+            trained: TrainedPart::All,
+        }
+    }
+
     /// Every so many tokens, one is predicted by [`Head::MaskedLm`], about BERT's 15 %; `bench/transformer.py` has it
     /// too.
     pub const MASKED: usize = 7;
@@ -176,7 +196,7 @@ impl Case {
 }
 
 /// Takes steps on request; with the last message comes the peak memory by the formula, where there is one for the case.
-pub fn work(case: &Case, worker: &Worker) -> Result<()> {
+pub fn work(case: &Step, worker: &Worker) -> Result<()> {
     let device = &worker.machine.device;
     let mut facts = BTreeMap::new();
     if let Some(step) = case.counted() {
@@ -196,8 +216,8 @@ pub fn work(case: &Case, worker: &Worker) -> Result<()> {
 }
 
 /// The peak memory of this program after such steps of a tiny encoder.
-fn peak_of_tiny_steps(case: &Case, device: &Device) -> Result<u64> {
-    let tiny = Case {
+fn peak_of_tiny_steps(case: &Step, device: &Device) -> Result<u64> {
+    let tiny = Step {
         shape: Shape::TINY,
         batch: 2,
         seq: 8,
@@ -254,7 +274,7 @@ const RATE: Rate = Rate {
 };
 
 impl Network {
-    fn new(case: &Case, device: &Device) -> Result<Self> {
+    fn new(case: &Step, device: &Device) -> Result<Self> {
         let mut weights = RandomWeights::new(1, 0.02);
         let precision = case.dtype.precision();
         let train = case.mode == Mode::Train;
@@ -349,7 +369,7 @@ impl Steps {
     ///
     /// # Errors
     /// When a strategy does not fit the network, or a file of batches cannot be read.
-    pub fn new(case: &Case, device: &Device) -> Result<Self> {
+    pub fn new(case: &Step, device: &Device) -> Result<Self> {
         let batches = match &case.batches {
             Some(file) => {
                 let batch = |(tokens, labels)| Batch {
@@ -393,12 +413,12 @@ impl Steps {
 }
 
 /// One batch without padding.
-fn synthetic_batch(case: &Case, device: &Device) -> Batch {
+fn synthetic_batch(case: &Step, device: &Device) -> Batch {
     let shape = [case.batch, case.seq];
     let n = case.batch * case.seq;
     let words = case.shape.vocab as i64 - 1000;
     let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % words).collect();
-    let places: Vec<i64> = (0..n as i64).step_by(Case::MASKED).collect();
+    let places: Vec<i64> = (0..n as i64).step_by(Step::MASKED).collect();
     let labels: Vec<i64> = match case.head {
         Head::Classifier => (0..case.batch as i64).map(|i| i % 2).collect(),
         Head::MaskedLm => places.iter().map(|&at| ids[at as usize]).collect(),
