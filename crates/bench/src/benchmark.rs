@@ -133,7 +133,11 @@ impl Benchmark {
     }
 
     pub(crate) fn comparison(&self, desk: &Desk) -> Result<Comparison> {
-        (self.make)(desk, desk.rounds(self.rounds))
+        let mut comparison = (self.make)(desk, desk.rounds(self.rounds))?;
+        if desk.tiny {
+            comparison.square = Comparison::TINY_SQUARE;
+        }
+        Ok(comparison)
     }
 }
 

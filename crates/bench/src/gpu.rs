@@ -66,8 +66,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                 let name = format!("{name}, {batch} x {seq}, {title}, {dtype}");
                 let mut case = Case::new(name, desk.threads, sides)
                     .counting(batch * seq, "tokens")
-                    // A plain product in bf16 takes minutes on a CPU that has none.
-                    .multiplying(step.flop().filter(|_| !desk.tiny));
+                    .multiplying(step.flop());
                 case.targets.push(Target {
                     side: "totune".to_string(),
                     than: "pytorch-compiled".to_string(),

@@ -22,9 +22,20 @@ impl Product {
         Self { dtype, width }
     }
 
+    /// The dtype of both matrices.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
     /// Multiplications and additions of the product.
     pub fn flop(&self) -> f64 {
         2.0 * (self.width as f64).powi(3)
+    }
+
+    /// A smaller one that tells how long this one takes; `None` where it is small itself.
+    pub fn sample(&self) -> Option<Self> {
+        let width = 256;
+        (self.width > width).then_some(Self { width, ..*self })
     }
 
     /// The side that takes such products.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use totune_adapt::Dtype;
 use totune_stats::quartiles;
 
 use crate::benchmark::Benchmark;
@@ -18,6 +17,8 @@ use crate::side::Side;
 const ROUND: f64 = 3.0;
 /// The most steps of such a round.
 const MOST: usize = 200;
+/// Seconds of a plain product next to which a side can take its turns; without instructions for bf16 a CPU takes minutes.
+const LONGEST_PRODUCT: f64 = 10.0;
 /// Steps of [`Steps::Cold`] that a side takes while the others sleep.
 const CHUNK: usize = 16;
 
@@ -82,16 +83,7 @@ impl Desk {
             case.name
         );
         // The machine's own speed takes turns with the sides, so that a disturbance affects all of them.
-        let mut dtypes: Vec<Dtype> = Vec::new();
-        for dtype in specs.iter().map(|spec| spec.dtype()) {
-            if case.flop.is_some() && !dtypes.contains(&dtype) {
-                dtypes.push(dtype);
-            }
-        }
-        let products: Vec<Product> = dtypes
-            .iter()
-            .map(|dtype| Product::new(*dtype, square))
-            .collect();
+        let products = self.products(case, &specs, square)?;
         let product_sides = products
             .iter()
             .map(Product::side)
@@ -105,7 +97,9 @@ impl Desk {
             side.finish()?;
         }
         let product = |spec: &SideSpec| {
-            let at = dtypes.iter().position(|dtype| *dtype == spec.dtype())?;
+            let at = products
+                .iter()
+                .position(|one| one.dtype() == spec.dtype())?;
             Some(products[at].flop() / quartiles(&of_products[at])[2] / 1e9)
         };
         let mut timings = Vec::new();
@@ -138,6 +132,32 @@ impl Desk {
             targets: case.targets.clone(),
             sides: timings,
         })
+    }
+
+    /// A plain product in each dtype of the sides, without those that this machine takes too long for.
+    fn products(&self, case: &Case, specs: &[&SideSpec], square: usize) -> Result<Vec<Product>> {
+        let mut products: Vec<Product> = Vec::new();
+        for dtype in specs.iter().map(|spec| spec.dtype()) {
+            if case.flop.is_none() || products.iter().any(|one| one.dtype() == dtype) {
+                continue;
+            }
+            let product = Product::new(dtype, square);
+            if let Some(sample) = product.sample() {
+                let mut side = self.start(&sample.side()?, case.threads)?;
+                // The first is longer than the others.
+                let seconds = side.run(2)?[1] * product.flop() / sample.flop();
+                side.finish()?;
+                if seconds > LONGEST_PRODUCT {
+                    let label = dtype.label();
+                    eprintln!(
+                        "  without a plain product in {label}, which takes about {seconds:.0} s here"
+                    );
+                    continue;
+                }
+            }
+            products.push(product);
+        }
+        Ok(products)
     }
 
     /// Seconds of every lap of each side.
