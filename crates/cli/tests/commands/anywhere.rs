@@ -82,7 +82,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_file_and_the_binary_suffice_to_compare_strategies() {
     let place = Place::new();
     place.write("mine/reviews.csv", &reviews(90));
-    let short = ["--budget", "20s", "--strategies", "frozen", "--json"];
+    let short = ["--budget", "10s", "--strategies", "frozen", "--json"];
     let json = place.succeed("mine", &[&["compare", "reviews.csv"], &short[..]].concat());
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["encoders"], serde_json::json!(["totune-bert-mini"]));
@@ -248,7 +248,7 @@ fn the_documentation_of_own_data_can_be_followed() {
             .collect();
         words.extend(match words[0] {
             "train" => &["--epochs", "1", "--max-length", "16"][..],
-            "compare" => &["--budget", "20s", "--strategies", "frozen"],
+            "compare" => &["--budget", "10s", "--strategies", "frozen"],
             _ => &[],
         });
         let (code, out, err) = place.run(".", &words);

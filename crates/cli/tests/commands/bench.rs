@@ -14,8 +14,9 @@ use crate::support::Checkout;
 fn measured(checkout: &Checkout, name: &str, more: &[&str]) -> Results {
     let out = checkout.path("bench-results");
     let folder = out.to_str().expect("UTF-8");
-    let arguments = ["bench", name, "--tiny", "--threads", "2", "--out", folder];
-    let said = checkout.succeed(&[&arguments, more].concat());
+    let short = ["--tiny", "--rounds", "1", "--steps", "2"];
+    let arguments = ["bench", name, "--threads", "2", "--out", folder];
+    let said = checkout.succeed(&[&arguments[..], &short, more].concat());
     let page = out.join(format!("{name}.md"));
     assert_eq!(said.trim(), page.to_str().expect("UTF-8"));
     let results = Results::read(&out.join(format!("{name}.json"))).expect("results");
