@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use rayon::prelude::*;
 use tempfile::TempDir;
-use totune_record::{RunRow, Tables};
+use totune_record::{RunRow, StoredTables, Tables};
 use totune_sweep::{
     Arms, Places, Plan, Project, Roots, RunSpec, Selection, Store, read_results, upgrade_results,
 };
@@ -98,9 +99,10 @@ fn a_stored_spec_gives_the_id_of_its_run() {
 
 /// Puts trials of searches back into folders of their own, as they were before they were collected: a plan has unchosen
 /// settings until they are there.
-fn scatter(tables: &Tables, store: &Store) {
-    let trials = tables.runs.iter();
-    for run in trials.filter(|run| run.experiment.ends_with("-search")) {
+fn scatter(tables: &StoredTables, store: &Store) {
+    let trials = tables.runs.par_iter();
+    let trials = trials.filter(|run| run.experiment.ends_with("-search"));
+    trials.for_each(|run| {
         let folder = store.folder(&run.run_id);
         std::fs::create_dir_all(&folder).expect("a folder");
         let evals = tables.evals.iter();
@@ -113,7 +115,7 @@ fn scatter(tables: &Tables, store: &Store) {
             predictions: Vec::new(),
         };
         of_run.write(&folder).expect("writes");
-    }
+    });
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn the_plan_has_the_collected_runs_by_their_ids() {
         cache: None,
     };
     for paper in papers() {
-        let tables = Tables::read(&project().results(&paper, "small")).expect("rows");
+        let tables = StoredTables::read(&project().results(&paper, "small")).expect("rows");
         scatter(&tables, &store);
         let places = Places {
             project: &project(),
