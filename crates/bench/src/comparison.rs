@@ -213,7 +213,7 @@ impl Comparison {
     /// Rows and columns of the plain product on a CPU: more than any matrix of the encoders that are timed, so that none of
     /// them can be faster for its size.
     pub const SQUARE: usize = 2048;
-    /// Those of the plain product next to tiny cases.
+    /// Rows and columns of the plain product next to tiny cases.
     pub(crate) const TINY_SQUARE: usize = 64;
 
     /// A comparison without notes and cases, with the times of the others divided by those of `baselines`.

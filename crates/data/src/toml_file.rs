@@ -68,7 +68,23 @@ pub(crate) fn explain(message: &str) -> String {
         let rest = rest.trim_start_matches([',', ' ']);
         return format!("{ours} `{name}`{}{rest}", did_you_mean(name, known));
     }
-    message.replace("missing field", "missing key")
+    in_toml_words(&message.replace("missing field", "missing key"))
+}
+
+/// Puts the types of Rust that serde expected into TOML's words, such as `an integer` for `i64`.
+pub fn in_toml_words(message: &str) -> String {
+    let Some((found, expected)) = message.rsplit_once("expected ") else {
+        return message.to_string();
+    };
+    let theirs = expected.split([' ', ',', '\n']).next().unwrap_or_default();
+    let ours = match theirs {
+        "usize" | "u64" | "u32" => "an integer, 0 or above",
+        "i64" => "an integer",
+        "f64" => "a number",
+        "struct" => return format!("{found}expected a table"),
+        _ => return message.to_string(),
+    };
+    format!("{found}expected {ours}{}", &expected[theirs.len()..])
 }
 
 fn line_at(bytes: &[u8], offset: usize) -> usize {

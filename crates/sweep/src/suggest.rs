@@ -1,6 +1,7 @@
 //! Error messages for names that do not exist: the nearest one that does, and the whole list.
 
 use totune_data::near;
+use totune_data::toml_file::in_toml_words;
 
 /// "unknown paper `hart2002`; did you mean `hart2020`? There are: …"
 pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
@@ -52,7 +53,7 @@ pub(crate) fn explain(error: &str, source: &str) -> String {
             None => format!("{line}{ours} `{found}`; {expected}"),
         };
     }
-    format!("{place}{}", missing.as_deref().unwrap_or(message))
+    in_toml_words(&format!("{place}{}", missing.as_deref().unwrap_or(message)))
 }
 
 /// The line, counted from 1, that sets `word` as a key or as a quoted value.

@@ -60,18 +60,34 @@ impl Sources {
     /// A table as a typed value, or every error in it. `whole` is a table in which all keys are valid: where one is
     /// missing or wrong, its value is substituted so that the others can be checked.
     pub fn all<T: DeserializeOwned>(&self, table: &Table, whole: &str) -> Result<T, Vec<String>> {
+        self.all_of(table, whole, &[])
+    }
+
+    /// A table out of which the keys `read` were taken, as [`Self::all`] reads one; an unknown key may mean one of these too.
+    pub fn all_of<T: DeserializeOwned>(
+        &self,
+        table: &Table,
+        whole: &str,
+        read: &[&str],
+    ) -> Result<T, Vec<String>> {
+        let explain = |error: &str| {
+            let is_unknown = error.starts_with("unknown field `") && !error.contains("\nin `");
+            let more = read.iter().map(|key| format!(", `{key}`"));
+            let more = more.filter(|_| is_unknown).collect::<String>();
+            self.explain(&format!("{}{more}", error.trim()))
+        };
         let mut error = match T::deserialize(Value::Table(table.clone())) {
             Ok(value) => return Ok(value),
             Err(error) => error.to_string(),
         };
         let whole: Table = toml::from_str(whole).expect("a literal is TOML");
-        let (mut table, mut slips) = (table.clone(), vec![self.explain(&error)]);
+        let (mut table, mut slips) = (table.clone(), vec![explain(&error)]);
         while slips.len() < MOST && mend(&mut table, &error, &whole) {
             match T::deserialize(Value::Table(table.clone())) {
                 Ok(_) => break,
                 Err(next) => error = next.to_string(),
             }
-            slips.push(self.explain(&error));
+            slips.push(explain(&error));
         }
         Err(slips)
     }

@@ -83,7 +83,7 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
         (
             "rows = 2",
             "rows = -2",
-            "toy.toml: line 18: invalid value: integer `-2`, expected usize",
+            "toy.toml: line 18: invalid value: integer `-2`, expected an integer, 0 or above",
         ),
         ("rows = 2", "rows = two", "toy.toml: line 18: "),
         (
@@ -221,7 +221,7 @@ fn a_split_out_of_range_is_refused_where_it_is_written() {
         ),
         (
             "kind = 'hold-out', test = 0.2, seed = -1",
-            "line 2: invalid value: integer `-1`, expected u64",
+            "line 2: invalid value: integer `-1`, expected an integer, 0 or above",
         ),
         (
             "kind = 'hold-out', test = 0.2",

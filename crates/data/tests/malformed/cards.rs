@@ -203,7 +203,7 @@ fn cards() {
         (
             "{ path = \"toy.csv\" }",
             "\"toy.csv\"",
-            "toy.toml: line 13: invalid type: string \"toy.csv\", expected struct LayoutFile",
+            "toy.toml: line 13: invalid type: string \"toy.csv\", expected a table",
         ),
         (
             "files.train = { path = \"toy.csv\" }",
@@ -218,12 +218,12 @@ fn cards() {
         (
             "rows = 2",
             "rows = -1",
-            "toy.toml: line 16: invalid value: integer `-1`, expected usize",
+            "toy.toml: line 16: invalid value: integer `-1`, expected an integer, 0 or above",
         ),
         (
             "rows = 2",
             "rows = 2.0",
-            "toy.toml: line 16: invalid type: floating point `2.0`, expected usize",
+            "toy.toml: line 16: invalid type: floating point `2.0`, expected an integer, 0 or above",
         ),
         (
             "rows = 2",
@@ -254,7 +254,7 @@ fn cards() {
         (
             "repeats = 0",
             "repeats = true",
-            "toy.toml: line 18: invalid type: boolean `true`, expected usize",
+            "toy.toml: line 18: invalid type: boolean `true`, expected an integer, 0 or above",
         ),
         (
             "[[layouts]]",

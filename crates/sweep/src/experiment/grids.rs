@@ -100,12 +100,13 @@ impl Experiment {
         place: &Place,
         grid: &Table,
     ) -> Result<Vec<RunSpec>, Vec<String>> {
+        const GRID: [&str; 4] = ["datasets", "encoders", "split", "seeds"];
         let mut settings = grid.clone();
-        for key in ["datasets", "encoders", "split", "seeds"] {
+        for key in GRID {
             settings.remove(key);
         }
         let grid = self.sources.all::<TuneGrid>(grid, TUNE);
-        let training = self.sources.all::<Training>(&settings, TRAINING);
+        let training = self.sources.all_of::<Training>(&settings, TRAINING, &GRID);
         let (grid, training) = match (grid, training) {
             (Ok(grid), Ok(training)) => (grid, training),
             (grid, training) => {

@@ -287,6 +287,32 @@ fn an_arm_names_its_runs_and_lies_over_all_else() {
 }
 
 #[test]
+fn a_misspelt_key_has_all_keys_of_an_experiment_to_be_meant() {
+    for (bad, expected) in [
+        (
+            "seedz = [1, 2]",
+            "unknown key `seedz`; did you mean `seeds`?",
+        ),
+        (
+            "seeds = [1, 2]\nepoch = 1",
+            "unknown key `epoch`; did you mean `epochs`?",
+        ),
+        (
+            "seeds = [1, 2]\nbatch-size = \"x\"",
+            "batch-size: invalid type: string \"x\", expected an integer, 0 or above",
+        ),
+        (
+            "seeds = [1, 2]\ndropout = \"x\"",
+            "dropout: invalid type: string \"x\", expected a number",
+        ),
+    ] {
+        let text = TUNE.replacen("seeds = [1, 2]", bad, 1);
+        let error = format!("{:#}", tune(&text, "all").expect_err(bad));
+        assert!(error.contains(expected), "{bad}: {error}");
+    }
+}
+
+#[test]
 fn a_title_is_no_part_of_a_run_and_two_arms_are_not_the_same() {
     let renamed = TUNE.replace("All layers at", "Everything at");
     assert_eq!(
