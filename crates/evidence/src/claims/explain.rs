@@ -1,6 +1,8 @@
 //! Details of a verdict: each comparison with both intervals and both tests, and the smallest effect that it can
 //! detect.
 
+use std::iter::repeat_n;
+
 use totune_stats::{Estimate, holm};
 
 use super::relation::Relation;
@@ -18,6 +20,8 @@ pub(super) struct Explanation<'c> {
     pub(super) rule: Rule,
     pub(super) unit: Unit,
     pub(super) scale: Scale,
+    /// Comparisons of the claim that could not be made.
+    pub(super) untested: usize,
 }
 
 impl Explanation<'_> {
@@ -48,14 +52,15 @@ impl Explanation<'_> {
 
     /// One sentence for each comparison.
     pub(super) fn sentences(&self, labels: &[String], found: &[Comparison]) -> Vec<String> {
-        let p: Vec<f64> = found.iter().map(|each| self.rule.p(each)).collect();
+        let p = found.iter().map(|each| self.rule.p(each));
+        let p: Vec<f64> = p.chain(repeat_n(1.0, self.untested)).collect();
         let each = labels.iter().zip(found).zip(holm(&p));
         each.map(|((label, found_one), corrected)| {
             let mut parts = vec![
                 format!("{label}: {}", found_one.difference_in(self.scale)),
                 format!("{}, {}", found_one.test, p_equals(found_one.p)),
             ];
-            if found.len() > 1 {
+            if p.len() > 1 {
                 parts.push(format!("corrected over the claim {}", p_equals(corrected)));
             }
             if found.len() <= FULL {

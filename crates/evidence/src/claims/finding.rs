@@ -38,6 +38,9 @@ pub(crate) struct Evidence {
     pub(crate) scale: Scale,
     /// Comparisons, each with its label.
     pub(crate) comparisons: Vec<(String, Comparison)>,
+    /// Reasons why further comparisons could not be made, one for each; only where the first side is to be above the second in
+    /// every one.
+    pub(crate) untested: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -111,6 +114,7 @@ impl Evidence {
             ours: String::new(),
             scale,
             comparisons: vec![],
+            untested: vec![],
             notes: vec![],
         }
     }

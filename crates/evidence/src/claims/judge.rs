@@ -152,6 +152,16 @@ fn compared(claim: &Claim, paper: String, evidence: Evidence) -> Judged<'_> {
         numbers.map(|numbers| numbers.into_iter().fold(0.0, f64::max))
     };
     let rule = claim.rule(found.first().map_or(1.0, |first| first.n));
+    let untested = evidence.untested;
+    // What is said of every task is refuted by one of them, whatever the others would show.
+    if !untested.is_empty() && !rule.refutes_greater(&found, untested.len()) {
+        let notes = untested.into_iter().chain(evidence.notes);
+        return decided(
+            claim,
+            paper,
+            Decision::untestable(notes.collect::<Vec<_>>().join("; ")),
+        );
+    }
     let verdict = match &claim.relation {
         Relation::Near(near) => rule.near(&found, &near.paper),
         Relation::Equivalent => rule.equivalent(&found),
@@ -163,6 +173,7 @@ fn compared(claim: &Claim, paper: String, evidence: Evidence) -> Judged<'_> {
         rule,
         unit: claim.unit(),
         scale: evidence.scale,
+        untested: untested.len(),
     };
     let sentences = shown.sentences(&labels, &found);
     let why = shown.why(verdict, &found);
@@ -183,6 +194,7 @@ fn compared(claim: &Claim, paper: String, evidence: Evidence) -> Judged<'_> {
         reasons: why
             .into_iter()
             .chain(sentences)
+            .chain(untested)
             .chain(evidence.notes)
             .collect(),
     }

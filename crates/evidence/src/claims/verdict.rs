@@ -13,10 +13,14 @@
 //!
 //! Anything else is not decided. A claim of several comparisons holds where each does, which needs no correction
 //! (intersection-union); it is contradicted where one is by p-values corrected over the claim (Holm) or all are, and reproduced
-//! in direction where all differences are on the right side and some significantly so.
+//! in direction where all differences are on the right side and some significantly so. Where some comparisons of such a claim
+//! cannot be made, it is contradicted where one of the others is, by p-values corrected over all of them, and otherwise not
+//! testable.
 //!
 //! A claim that the paper's own numbers decide (sums, impossible scores, p-values, quotations) is reproduced,
 //! contradicted, or not decided where only the rounding of the printed numbers could save it.
+
+use std::iter::repeat_n;
 
 use serde::{Deserialize, Serialize};
 use totune_stats::{Interval, holm};
@@ -113,6 +117,14 @@ impl Rule {
         let against = |each: &Comparison| self.p_against(each, self.margin);
         let (held, against) = (found.iter().map(held), found.iter().map(against));
         self.pointing(decide(held, against), found)
+    }
+
+    /// Whether the paper's first side being above the second in every comparison is excluded, although `untested` of the
+    /// comparisons could not be made: Holm's correction counts these as well.
+    pub(crate) fn refutes_greater(&self, found: &[Comparison], untested: usize) -> bool {
+        let p = found.iter().map(|each| self.p_against(each, self.margin));
+        let p: Vec<f64> = p.chain(repeat_n(1.0, untested)).collect();
+        holm(&p).iter().any(|p| *p < ALPHA)
     }
 
     /// The verdict where the paper prints the differences, each positive or negative.
@@ -306,6 +318,23 @@ mod tests {
             assert_eq!(RULE.greater(&all), expected, "{all:?}");
         }
         assert_eq!(RULE.greater(&[barely_down]), Verdict::Contradicted);
+    }
+
+    #[test]
+    fn greater_in_several_comparisons_of_which_some_were_not_made() {
+        let (up, down) = (found(0.03, 0.005), found(-0.03, 0.005));
+        let barely_down = found(-0.0264, 0.01);
+        for (all, untested, expected) in [
+            (vec![&up, &up], 1, false),
+            (vec![&up, &down], 1, true),
+            (vec![&barely_down], 0, true),
+            (vec![&barely_down], 1, false),
+            (vec![&barely_down, &barely_down], 1, false),
+        ] {
+            let all: Vec<Comparison> = all.into_iter().cloned().collect();
+            let found = RULE.refutes_greater(&all, untested);
+            assert_eq!(found, expected, "{all:?}, {untested} untested");
+        }
     }
 
     #[test]

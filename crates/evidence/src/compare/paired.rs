@@ -1,6 +1,7 @@
 //! Two sides over tasks: a number of each for every pair of seeds, and notes on omissions.
 
 use std::collections::BTreeSet;
+use std::iter::once;
 
 use anyhow::Result;
 use totune_stats::{Interval, mean};
@@ -56,6 +57,13 @@ pub struct On<'a> {
     pub b: Vec<f64>,
 }
 
+impl On<'_> {
+    /// Checks that there are enough pairs for a verdict; the error names the task.
+    pub(crate) fn enough(&self) -> Result<(), String> {
+        enough(self.a.len(), Unit::Seed).map_err(|why| format!("{}: {why}", self.task.title))
+    }
+}
+
 impl<'a> PairedComparison<'a> {
     /// Pairs the runs of both sides on each of `tasks`.
     pub fn new([a, b]: [ComparedSide; 2], tasks: &[&'a Task], scope: &Scope<'a>) -> Result<Self> {
@@ -87,9 +95,24 @@ impl<'a> PairedComparison<'a> {
         self.on.iter().map(of).collect()
     }
 
-    /// Reads `number` off each pair, for a verdict. `Err` says which task has not been run, or has too few pairs left, since
-    /// a mean over other tasks than the claim's would be of another claim.
+    /// Reads `number` off each pair, for a verdict over all tasks. `Err` says which task has not been run, or has too few pairs
+    /// left, since a mean over other tasks than the claim's would be of another claim.
     pub fn numbers(
+        &self,
+        number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
+    ) -> Result<Numbers<'a>, String> {
+        let numbers = self.numbers_however_few(number)?;
+        for on in &numbers.tasks {
+            on.enough().map_err(|why| {
+                let notes = numbers.notes.iter().cloned();
+                once(why).chain(notes).collect::<Vec<_>>().join("; ")
+            })?;
+        }
+        Ok(numbers)
+    }
+
+    /// As [`Self::numbers`], with tasks that have fewer pairs than a verdict takes.
+    pub(crate) fn numbers_however_few(
         &self,
         number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
     ) -> Result<Numbers<'a>, String> {
@@ -120,17 +143,6 @@ impl<'a> PairedComparison<'a> {
         let numbers = self.numbers_so_far(number)?;
         if numbers.tasks.len() < self.on.len() {
             return Err(numbers.notes.join("; "));
-        }
-        for on in &numbers.tasks {
-            enough(on.a.len(), Unit::Seed).map_err(|why| {
-                let reasons = [format!("{}: {why}", on.task.title)];
-                reasons
-                    .iter()
-                    .chain(&numbers.notes)
-                    .cloned()
-                    .collect::<Vec<_>>()
-                    .join("; ")
-            })?;
         }
         Ok(numbers)
     }

@@ -49,16 +49,19 @@ impl Quantity for TaskScore {
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let tasks = terms.tasks()?;
         let paired = terms.paired(&tasks, runs)?;
-        let numbers = paired.numbers(scores_of_both);
-        let found = numbers.and_then(|numbers| match self.over {
-            Over::Mean => mean_over_tasks(&paired, numbers, terms.unit),
-            Over::Each => {
-                let label = format!("{} \u{2212} {}", paired.title_a, paired.title_b);
-                each(numbers, Scale::Points, &label, |a, b| {
-                    unpaired(&[(1.0, a, b)])
-                })
-            }
-        });
+        let found = match self.over {
+            Over::Mean => paired
+                .numbers(scores_of_both)
+                .and_then(|numbers| mean_over_tasks(&paired, numbers, terms.unit)),
+            Over::Each => paired
+                .numbers_however_few(scores_of_both)
+                .and_then(|numbers| {
+                    let label = format!("{} \u{2212} {}", paired.title_a, paired.title_b);
+                    each(numbers, Scale::Points, &label, |a, b| {
+                        unpaired(&[(1.0, a, b)])
+                    })
+                }),
+        };
         Ok(found.into())
     }
 }
@@ -86,7 +89,7 @@ fn mean_over_tasks(
     Ok(Finding::Compared(evidence))
 }
 
-/// One comparison per task; `label` names the quantity compared.
+/// One comparison per task, where at least one can be made; `label` names the quantity compared.
 pub(super) fn each(
     numbers: Numbers,
     scale: Scale,
@@ -97,10 +100,23 @@ pub(super) fn each(
     let mut ours = Vec::new();
     for on in &numbers.tasks {
         let title = &on.task.title;
-        let comparison = compare(&on.a, &on.b).map_err(|why| format!("{title}: {why}"))?;
+        let compared = on
+            .enough()
+            .and_then(|()| compare(&on.a, &on.b).map_err(|why| format!("{title}: {why}")));
+        let comparison = match compared {
+            Ok(comparison) => comparison,
+            Err(why) => {
+                evidence.untested.push(why);
+                continue;
+            }
+        };
         ours.push(format!("{title} {}", scale.signed(comparison.difference)));
         let label = format!("{title}: {label} ({})", pairs_text(on.a.len()));
         evidence.comparisons.push((label, comparison));
+    }
+    if ours.is_empty() {
+        let why = evidence.untested.into_iter().chain(numbers.notes);
+        return Err(why.collect::<Vec<_>>().join("; "));
     }
     evidence.ours = format!("{}{}", ours.join(", "), scale.unit());
     evidence.notes = numbers.notes;

@@ -51,15 +51,18 @@ impl Quantity for TimeSaving {
 
     fn measure(&self, terms: &Terms, runs: &Runs) -> Result<Finding> {
         let paired = terms.paired(&terms.tasks()?, runs)?;
-        let numbers = paired.numbers(seconds_of_both(self.per));
-        Ok(numbers
-            .and_then(|numbers| match self.over {
-                Over::Mean => self.mean_over_tasks(&paired, numbers),
-                Over::Each => each(numbers, Scale::Percent, &self.label(&paired), |a, b| {
+        let seconds = seconds_of_both(self.per);
+        let found = match self.over {
+            Over::Mean => paired
+                .numbers(seconds)
+                .and_then(|numbers| self.mean_over_tasks(&paired, numbers)),
+            Over::Each => paired.numbers_however_few(seconds).and_then(|numbers| {
+                each(numbers, Scale::Percent, &self.label(&paired), |a, b| {
                     Ok(relative(&[Ratio::of(a, b)])?.turned())
-                }),
-            })
-            .into())
+                })
+            }),
+        };
+        Ok(found.into())
     }
 }
 

@@ -204,6 +204,22 @@ fn a_diverged_run_takes_its_seed_along_and_is_named() {
 }
 
 #[test]
+fn every_task_is_refuted_by_one_though_another_cannot_be_tested() {
+    let paper = Paper::of_tasks();
+    let each = "quantity = { kind = 'task-score', over = 'each' }\nrelation = 'greater'\ntasks = ['letters', 'sounds']";
+    // On Sounds one of three runs at the high rate diverged.
+    let untested = "Sounds: 2 seeds with both sides; at least 3 are needed";
+    for (sides, expected) in [
+        ("sides = ['full-hot', 'full']", Contradicted),
+        ("sides = ['full', 'full-hot']", NotTestable),
+    ] {
+        let (verdict, reasons) = paper.verdict(&[sides, each]);
+        assert_eq!(verdict, expected, "{sides}: {reasons}");
+        assert!(reasons.contains(untested), "{reasons}");
+    }
+}
+
+#[test]
 fn what_was_not_run_is_waited_for() {
     let parts = [
         "sides = ['last-3', 'full']",
