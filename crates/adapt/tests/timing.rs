@@ -8,7 +8,12 @@ use burn::tensor::Device;
 use common::{eight, encoder, run, training};
 use totune_adapt::{
     Adaptation, Frozen, Full, GradualUnfreezing, Plateau, Schedule, Select, StackAndFinetune,
-    StepEvent, Watch, time_phases,
+    StepEvent, TimedPart, Watch, time_phases,
+};
+
+const TWO: TimedPart = TimedPart {
+    epochs: 2,
+    batches: None,
 };
 
 #[test]
@@ -38,7 +43,7 @@ fn every_phase_has_as_many_epochs_whatever_would_end_it() {
         });
         let label = settings.adaptation.label();
         let encoder = encoder(1, &Device::flex());
-        let found = time_phases(encoder, &task, (&settings, 3), 2, &mut ());
+        let found = time_phases(encoder, &task, (&settings, 3), TWO, &mut ());
         let found = found.expect("valid settings").expect("nobody ended it");
         assert_eq!(found.len(), phases, "{label}");
         for phase in found {
@@ -87,6 +92,29 @@ fn whoever_watches_can_end_it() {
     let settings = training(Adaptation::Full(Full::new(1e-3)));
     let mut watch = Once(0);
     let encoder = encoder(1, &Device::flex());
-    let found = time_phases(encoder, &eight(), (&settings, 3), 2, &mut watch);
+    let found = time_phases(encoder, &eight(), (&settings, 3), TWO, &mut watch);
     assert_eq!((found.expect("valid settings"), watch.0), (None, 1));
+}
+
+#[test]
+fn epochs_of_some_batches_have_so_many_steps() {
+    struct Count(usize);
+    impl Watch for Count {
+        fn step(&mut self, _: &StepEvent) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
+        }
+    }
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    settings.batch_size = 2;
+    // Two epochs and the one that warms up; the examples make four batches.
+    for (batches, steps) in [(None, 12), (Some(1), 3), (Some(3), 9), (Some(9), 12)] {
+        let part = TimedPart { batches, ..TWO };
+        let mut watch = Count(0);
+        let encoder = encoder(1, &Device::flex());
+        let found = time_phases(encoder, &eight(), (&settings, 3), part, &mut watch);
+        let phases = found.expect("valid settings").expect("nobody ended it");
+        assert_eq!(watch.0, steps, "{batches:?}");
+        assert_eq!(phases[0].epochs.len(), 2, "{batches:?}");
+    }
 }

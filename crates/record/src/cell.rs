@@ -95,23 +95,6 @@ impl Cell for Vec<f32> {
     }
 }
 
-impl Cell for Option<f64> {
-    const NULLABLE: bool = true;
-
-    fn dtype() -> DataType {
-        DataType::Float64
-    }
-
-    fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
-        let values: Vec<Self> = values.copied().collect();
-        Column::new(name.into(), values)
-    }
-
-    fn values(column: &Column) -> PolarsResult<Vec<Self>> {
-        Ok(column.f64()?.iter().collect())
-    }
-}
-
 macro_rules! number_cell {
     ($type:ty, $dtype:ident, $accessor:ident) => {
         impl Cell for $type {
@@ -131,9 +114,32 @@ macro_rules! number_cell {
     };
 }
 
+macro_rules! unknown_cell {
+    ($type:ty, $dtype:ident, $accessor:ident) => {
+        impl Cell for Option<$type> {
+            const NULLABLE: bool = true;
+
+            fn dtype() -> DataType {
+                DataType::$dtype
+            }
+
+            fn column<'a>(name: &str, values: impl Iterator<Item = &'a Self>) -> Column {
+                let values: Vec<Self> = values.copied().collect();
+                Column::new(name.into(), values)
+            }
+
+            fn values(column: &Column) -> PolarsResult<Vec<Self>> {
+                Ok(column.$accessor()?.iter().collect())
+            }
+        }
+    };
+}
+
 number_cell!(u32, UInt32, u32);
 number_cell!(u64, UInt64, u64);
 number_cell!(f64, Float64, f64);
+unknown_cell!(u32, UInt32, u32);
+unknown_cell!(f64, Float64, f64);
 
 /// The first schema version, or that of a column that came later.
 macro_rules! since {
@@ -266,6 +272,7 @@ row!(TimingRow, "timing", "one row per kind of run and phase: what an epoch take
     settings: String,
     phase: u32,
     epochs: u32,
+    batches: Option<u32> [3],
     epoch_seconds: f64,
     fastest: f64,
     slowest: f64,

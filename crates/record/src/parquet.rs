@@ -24,8 +24,9 @@ use crate::trouble::NewerVersion;
 /// Version of the columns and their meaning, kept in every file; a change of either raises it. Files of earlier
 /// versions are read; columns that they lack are unknown.
 ///
-/// Version 2 added `cpu_seconds` and `load_average` to runs, and the table of timings.
-pub const SCHEMA_VERSION: u32 = 2;
+/// Version 2 added `cpu_seconds` and `load_average` to runs, and the table of timings;
+/// version 3 `batches` to these.
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Bytes that open and close a parquet file.
 const MAGIC: &[u8] = b"PAR1";

@@ -154,6 +154,8 @@ pub struct TimingRow {
     pub phase: u32,
     /// Epochs timed, after one that warmed up.
     pub epochs: u32,
+    /// Batches that each timed epoch was made of, whose seconds were scaled to whole ones; `None` where it had all.
+    pub batches: Option<u32>,
     /// Median seconds of an epoch's training steps (monotonic clock).
     pub epoch_seconds: f64,
     /// The fastest of them.

@@ -202,6 +202,7 @@ fn timings_read_back_sorted_and_a_folder_without_them_has_none() {
         settings: "0f".into(),
         phase,
         epochs: 3,
+        batches: cpu_seconds.map(|_| 50),
         epoch_seconds: 2.0,
         fastest: 1.5,
         slowest: 2.5,

@@ -46,11 +46,21 @@ search = { kind = "grid", seeds = [9], ranges = { "work.training.adaptation.lr" 
 
 /// A pass that other processes may disturb; returns its summary and the table.
 fn pass(demo: &Demo, epochs: usize, stop_after: usize) -> (TimingSummary, Vec<TimingRow>) {
+    pass_of(demo, (epochs, None), stop_after)
+}
+
+/// The same with epochs of so many batches.
+fn pass_of(
+    demo: &Demo,
+    (epochs, batches): (usize, Option<usize>),
+    stop_after: usize,
+) -> (TimingSummary, Vec<TimingRow>) {
     let request = TimingRequest {
         plan: &demo.plan(),
         store: &demo.store,
         environment: demo.environment(),
         epochs,
+        batches,
         noise: Noise::Marked,
         again: false,
         datasets: &[],
@@ -102,6 +112,27 @@ fn each_kind_is_timed_once_and_a_stopped_pass_goes_on() {
     let (summary, longer) = pass(&demo, 3, ALL);
     assert_eq!((summary.timed, summary.kept), (2, 0));
     assert!(longer.iter().all(|row| row.epochs == 3));
+}
+
+#[test]
+fn epochs_of_some_batches_are_kept_until_whole_ones_are_asked_for() {
+    let demo = Demo::new(EXPERIMENT);
+    let batches =
+        |rows: &[TimingRow]| -> Vec<Option<u32>> { rows.iter().map(|row| row.batches).collect() };
+    // The 48 examples of training make three batches.
+    for (asked, timed, expected) in [
+        (Some(1), 2, Some(1)),
+        (Some(1), 0, Some(1)),
+        (Some(2), 2, Some(2)),
+        (Some(1), 0, Some(2)),
+        (Some(3), 2, None),
+        (None, 0, None),
+        (Some(1), 0, None),
+    ] {
+        let (summary, rows) = pass_of(&demo, (1, asked), ALL);
+        assert_eq!(summary.timed, timed, "{asked:?}");
+        assert_eq!(batches(&rows), [expected; 3], "{asked:?}");
+    }
 }
 
 #[test]
@@ -181,6 +212,7 @@ fn a_dataset_that_is_named_is_timed_and_rows_of_the_others_stay() {
             store: &demo.store,
             environment: demo.environment(),
             epochs: 1,
+            batches: None,
             noise: Noise::Marked,
             again: false,
             datasets: &datasets,

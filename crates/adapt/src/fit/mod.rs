@@ -38,7 +38,7 @@ use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
 
-pub use timing::time_phases;
+pub use timing::{TimedPart, time_phases};
 
 use freeze::GradientNorms;
 use l2_sp::Pretrained;

@@ -1,6 +1,7 @@
 //! Timing of the epochs of a run, without the run.
 
 use anyhow::{Result, bail, ensure};
+use totune_data::BatchPlan;
 use totune_model::Encoder;
 
 use super::{Begin, execute};
@@ -16,9 +17,18 @@ use crate::watch::Watch;
 /// Factor of the learning rates: so small that no run diverges; the duration of a step does not depend on it.
 const PART_OF_RATE: f64 = 1e-3;
 
-/// Times `epochs` epochs of each phase, after one that warms up and is left out; `None` when `watch` ended it.
+/// How much of a run is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimedPart {
+    /// Epochs of each phase, after one that warms up and is left out.
+    pub epochs: usize,
+    /// Batches of each of these epochs; `None` for whole ones.
+    pub batches: Option<usize>,
+}
+
+/// Times a part of each phase, whose seconds are scaled to whole epochs; `None` when `watch` ended it.
 ///
-/// The steps are those of the run on the same examples. Nothing is decided on the way, so no phase ends sooner; of test
+/// The steps are those of the run on the same examples, or on as many of them as fill the batches, drawn with `seed`. Nothing is decided on the way, so no phase ends sooner; of test
 /// one batch is scored, of dev nothing.
 ///
 /// # Errors
@@ -27,14 +37,18 @@ pub fn time_phases<E: Encoder>(
     encoder: E,
     task: &TaskData,
     (training, seed): (&Training, u64),
-    epochs: usize,
+    part: TimedPart,
     watch: &mut dyn Watch,
 ) -> Result<Option<Vec<PhaseTime>>> {
-    ensure!(epochs >= 1, "epochs: found 0, expected at least 1");
+    ensure!(part.epochs >= 1, "epochs: found 0, expected at least 1");
+    ensure!(
+        part.batches != Some(0),
+        "batches: found 0, expected at least 1"
+    );
     let schedule = Schedule::Constant(Constant { warmup: 0.0 });
     let mut plan = training.plan(encoder.n_layers())?;
     for phase in &mut plan.phases {
-        phase.epochs = epochs + 1;
+        phase.epochs = part.epochs + 1;
         phase.schedule = schedule.clone();
         phase.stop = StopRule::Epochs {};
         phase.freezing = None;
@@ -50,7 +64,13 @@ pub fn time_phases<E: Encoder>(
         test_scores: TestScores::EachEpoch,
         ..training.clone()
     };
+    let train = match part.batches {
+        Some(batches) => drawn(&task.train, batches * training.batch_size, seed),
+        None => task.train.clone(),
+    };
+    let scale = task.train.len() as f64 / train.len() as f64;
     let task = TaskData {
+        train,
         dev: None,
         test: first(&task.test, training.evaluation_batch_size),
         predict: Vec::new(),
@@ -67,8 +87,23 @@ pub fn time_phases<E: Encoder>(
     let mut phases = outcome.phases;
     for phase in &mut phases {
         phase.epochs.remove(0); // it warmed up
+        phase.cache_seconds *= scale;
+        for epoch in &mut phase.epochs {
+            epoch.seconds *= scale;
+            epoch.cpu_seconds = epoch.cpu_seconds.map(|seconds| seconds * scale);
+        }
     }
     Ok(Some(phases))
+}
+
+/// At most `n` examples, drawn with `seed`.
+fn drawn(examples: &Examples, n: usize, seed: u64) -> Examples {
+    let one_by_one = BatchPlan {
+        size: 1,
+        bucketing: false,
+    };
+    let order = one_by_one.shuffled(&examples.lengths(), seed, 0).concat();
+    examples.part(&order[..n.min(order.len())])
 }
 
 /// The first `n` examples.

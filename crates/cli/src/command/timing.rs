@@ -14,6 +14,7 @@ use crate::exit;
 Examples:
   totune sweep time wang2023 small
   totune sweep time wang2023 small --epochs 5
+  totune sweep time wang2023 small --batches 50    in a fraction of the time
   totune sweep time wang2023 small --anyway    although other jobs run; no page uses such rows
   totune sweep time wang2023 small --again     measure everything anew
   totune sweep time wang2023 small --dataset rte
@@ -32,6 +33,9 @@ pub struct TimeArgs {
     /// Epochs to time in each phase
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
+    /// Time epochs of N batches, drawn at random, and scale their seconds to whole ones
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    batches: Option<u16>,
     /// Time even if other processes use the machine, and flag the rows
     #[arg(long)]
     anyway: bool,
@@ -57,6 +61,7 @@ impl TimeArgs {
             store: &context.store,
             environment: context.environment(&machine),
             epochs: usize::from(self.epochs),
+            batches: self.batches.map(usize::from),
             noise: if self.anyway {
                 Noise::Marked
             } else {

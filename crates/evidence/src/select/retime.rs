@@ -200,14 +200,18 @@ impl Course {
     /// `None` where a phase was not timed, or the run has no epochs.
     fn new(phases: &[u32], timed: &BTreeMap<u32, &TimingRow>) -> Option<Self> {
         let first = timed.get(phases.first()?)?;
+        let scaled = first
+            .batches
+            .map(|n| format!(", epochs scaled from {n} batches"));
         let mut course = Self {
             until: vec![0.0],
             cache: 0.0,
             cpu: Some(0.0),
             machine: format!(
-                "{}, {}",
+                "{}, {}{}",
                 first.machine,
-                counted(first.threads as usize, "thread")
+                counted(first.threads as usize, "thread"),
+                scaled.unwrap_or_default()
             ),
         };
         let (mut seconds, mut before) = (0.0, None);
@@ -273,6 +277,7 @@ mod tests {
             settings: "0".into(),
             phase,
             epochs: 3,
+            batches: None,
             epoch_seconds,
             fastest: epoch_seconds,
             slowest: epoch_seconds,

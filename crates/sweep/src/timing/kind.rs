@@ -120,6 +120,9 @@ impl<'a> Kind<'a> {
             };
             of == *place
                 && row.epochs as usize >= request.epochs
+                && row
+                    .batches
+                    .is_none_or(|n| request.batches.is_some_and(|least| n as usize >= least))
                 && (row.quiet || request.noise == Noise::Marked)
         };
         rows.peek().is_some() && rows.all(stands)

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
-use totune_adapt::{PhaseTime, StepEvent, Watch, time_phases};
+use totune_adapt::{PhaseTime, StepEvent, TimedPart, Watch, time_phases};
 use totune_record::{TimingRow, read_timing, write_timing};
 use totune_stats::quartiles;
 
@@ -199,7 +199,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Times the phases of one kind; `None` when it was stopped from outside.
-    fn time(&self, kind: &Kind) -> Result<Option<(Vec<PhaseTime>, MachineLoad)>> {
+    fn time(&self, kind: &Kind) -> Result<Option<(Vec<PhaseTime>, Measurement)>> {
         let machine = self.request.environment.machine;
         if machine.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -217,8 +217,11 @@ impl<'a> Pass<'a> {
             return Ok(None);
         };
         let mut watch = Stops(machine);
-        let epochs = self.request.epochs;
-        let phases = time_phases(encoder, &task, (&training, seed), epochs, &mut watch);
+        let TimingRequest {
+            epochs, batches, ..
+        } = *self.request;
+        let part = TimedPart { epochs, batches };
+        let phases = time_phases(encoder, &task, (&training, seed), part, &mut watch);
         let Some(phases) = phases.with_context(|| kind.label())? else {
             return Ok(None);
         };
@@ -232,7 +235,9 @@ impl<'a> Pass<'a> {
                 verdict.why
             );
         }
-        let seen = MachineLoad {
+        let of_whole = task.train.len().div_ceil(training.batch_size);
+        let seen = Measurement {
+            batches: batches.filter(|n| *n < of_whole),
             others,
             quiet: verdict.quiet,
             load_average,
@@ -242,14 +247,14 @@ impl<'a> Pass<'a> {
     }
 
     /// Timing rows of a kind, one for each phase.
-    fn rows(&self, kind: &Kind, phases: &[PhaseTime], seen: &MachineLoad) -> Vec<TimingRow> {
+    fn rows(&self, kind: &Kind, phases: &[PhaseTime], seen: &Measurement) -> Vec<TimingRow> {
         let phases = phases.iter().enumerate();
         let row = |(phase, time): (usize, &PhaseTime)| self.row(kind, (phase as u32, time), seen);
         phases.map(row).collect()
     }
 
     /// Timing row of a phase.
-    fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &MachineLoad) -> TimingRow {
+    fn row(&self, kind: &Kind, (phase, time): (u32, &PhaseTime), seen: &Measurement) -> TimingRow {
         let seconds: Vec<f64> = time.epochs.iter().map(|epoch| epoch.seconds).collect();
         let [fastest, _, median, _, slowest] = quartiles(&seconds);
         let cpu: Option<Vec<f64>> = time.epochs.iter().map(|epoch| epoch.cpu_seconds).collect();
@@ -262,6 +267,7 @@ impl<'a> Pass<'a> {
             settings: kind.settings.clone(),
             phase,
             epochs: time.epochs.len() as u32,
+            batches: seen.batches.map(|n| n as u32),
             epoch_seconds: median,
             fastest,
             slowest,
@@ -288,8 +294,9 @@ fn label(group: &[&Kind]) -> String {
     }
 }
 
-/// Load of the machine while a kind was timed.
-struct MachineLoad {
+/// What a kind was timed on: batches of an epoch, and the load of the machine.
+struct Measurement {
+    batches: Option<usize>,
     others: Option<f64>,
     quiet: bool,
     load_average: Option<f64>,

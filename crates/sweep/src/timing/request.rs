@@ -15,6 +15,8 @@ pub struct TimingRequest<'a> {
     pub environment: Environment<'a>,
     /// Epochs of each phase that are timed, after one that warms up.
     pub epochs: usize,
+    /// Batches of each of these epochs, which are then scaled; `None` for whole ones.
+    pub batches: Option<usize>,
     /// Handling of a machine that is not quiet.
     pub noise: Noise,
     /// True to time kinds again that have been timed before.
