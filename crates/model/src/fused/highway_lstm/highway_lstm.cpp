@@ -1,4 +1,4 @@
-// The steps of one direction of a highway LSTM layer in main memory, forward and backward. Called from kernel.rs alone.
+// The steps of one direction of a highway LSTM layer, forward and backward. Called from kernel.rs alone.
 //
 // Every function returns null, or a message (malloc'd) when libtorch threw; new tensors are owned by the caller. Gates lie
 // in the order i, f, g, o, then what the way around has: d, or r and the linear function of the input.
@@ -9,16 +9,19 @@
 #include <cstdint>
 
 #include "../shared.h"
+#include "operations.h"
 
 using at::Tensor;
+using totune::Around;
 using totune::guarded;
+using totune::INPUT;
 using totune::logistic;
+using totune::MEMORY;
+using totune::NONE;
+using totune::Reading;
 using totune::tangent;
 
 namespace {
-
-// What goes around a cell, as `Way` in mod.rs.
-enum Way { NONE = 0, MEMORY = 1, INPUT = 2 };
 
 // One token of one row. Where the way around is not the memory below, `own`, `over` and `below` are not read.
 struct Cell {
@@ -107,19 +110,33 @@ WIDEST void backward_cell(int way, const Gradient &at, int64_t n) {
 }
 
 // Rows, steps, widths, and which token a step reads.
-struct Sizes {
-  int64_t rows, seq, gates, width, shared;
-  bool reversed;
+struct Sizes : Reading {
+  int64_t rows, gates, width, shared;
 
   Sizes(const Tensor &x, const Tensor &state, bool reversed)
-      : rows(x.size(0)), seq(x.size(1)), gates(x.size(2)), width(state.size(1)), shared(state.size(0)),
-        reversed(reversed) {}
-  int64_t token(int64_t step) const { return reversed ? seq - 1 - step : step; }
+      : Reading{x.size(1), reversed}, rows(x.size(0)), gates(x.size(2)), width(state.size(1)), shared(state.size(0)) {}
   // Rows worth a thread of their own.
   int64_t grain() const { return 1 + 4096 / width; }
 };
 
 const float *floats(const Tensor &x) { return x.const_data_ptr<float>(); }
+
+bool plain_floats(const Tensor &x) { return x.is_cpu() && x.scalar_type() == at::kFloat; }
+
+// The inputs beside the products, which are `given` from the state weights on.
+Around around(int way, Tensor *const *given, const Tensor *mask) {
+  Around found{way, *given[0], {}, {}, {}, {}};
+  if (way == MEMORY) found.own = *given[1], found.over = *given[2], found.below = *given[3];
+  if (mask) found.real = mask->to(given[0]->scalar_type()).unsqueeze(2);
+  return found;
+}
+
+// The gradient of the state weights.
+Tensor state_gradient(const Tensor &dgates, const Tensor &both, const Sizes &s) {
+  Tensor from = s.before(both.narrow(2, 0, s.width));
+  Tensor products = dgates.narrow(2, 0, s.shared).reshape({s.rows * s.seq, s.shared});
+  return at::mm(products.t(), from.view({s.rows * s.seq, s.width}));
+}
 
 } // namespace
 
@@ -133,6 +150,13 @@ char *totune_highway_lstm(Tensor *const *in, const Tensor *mask, int in_place, i
     at::AutoDispatchBelowADInplaceOrView no_graph;
     Tensor gates = in_place ? in[0]->contiguous() : in[0]->clone(at::MemoryFormat::Contiguous);
     const Sizes s(gates, *in[1], reversed);
+    if (!plain_floats(gates)) {
+      Tensor both = at::empty({s.rows, s.seq, 2 * s.width}, gates.options());
+      totune::forward_in_operations(gates, both, around(way, in + 1, mask), s);
+      out[0] = new Tensor(both);
+      out[1] = new Tensor(gates);
+      return;
+    }
     Tensor state = in[1]->t(), real = mask ? mask->contiguous() : Tensor();
     Tensor own, over, below;
     if (way == MEMORY) own = in[2]->contiguous(), over = in[3]->contiguous(), below = in[4]->contiguous();
@@ -179,6 +203,17 @@ char *totune_highway_lstm_backward(Tensor *const *in, const Tensor *mask, int wa
     Tensor grad = in[0]->clone(at::MemoryFormat::Contiguous);
     const Tensor &both = *in[1], &gates = *in[2], &state = *in[3];
     const Sizes s(gates, state, reversed);
+    if (!plain_floats(gates)) {
+      const auto found = totune::backward_in_operations(grad, gates, both, around(way, in + 3, mask), s);
+      out[0] = new Tensor(found.gates);
+      if (want_state) out[1] = new Tensor(state_gradient(found.gates, both, s));
+      if (way == MEMORY) {
+        out[2] = new Tensor(found.own);
+        out[3] = new Tensor(found.over);
+        out[4] = new Tensor(found.below);
+      }
+      return;
+    }
     Tensor real = mask ? mask->contiguous() : Tensor(), own, over, below, dbelow, sums;
     if (way == MEMORY) {
       own = in[4]->contiguous(), over = in[5]->contiguous(), below = in[6]->contiguous();
@@ -222,15 +257,7 @@ char *totune_highway_lstm_backward(Tensor *const *in, const Tensor *mask, int wa
       });
     }
     out[0] = new Tensor(dgates);
-    if (want_state) {
-      // The state that each token went on from; nothing at the first one.
-      Tensor from = at::zeros({s.rows, s.seq, s.width}, gates.options());
-      const int64_t first = reversed ? 0 : 1, other = 1 - first;
-      Tensor states = both.narrow(2, 0, s.width);
-      from.narrow(1, first, s.seq - 1).copy_(states.narrow(1, other, s.seq - 1));
-      Tensor products = dgates.narrow(2, 0, s.shared).reshape({s.rows * s.seq, s.shared});
-      out[1] = new Tensor(at::mm(products.t(), from.view({s.rows * s.seq, s.width})));
-    }
+    if (want_state) out[1] = new Tensor(state_gradient(dgates, both, s));
     if (way == MEMORY) {
       Tensor total = sums.sum(0);
       out[2] = new Tensor(total.narrow(0, 0, 1).clone());

@@ -1,4 +1,4 @@
-//! CPU kernel: all steps in one node of the graph, through `highway_lstm.cpp`.
+//! LibTorch kernel: all steps in one node of the graph, through `highway_lstm.cpp`.
 
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr;

@@ -81,7 +81,7 @@ pub fn highway_lstm(
         highway.gates()
     );
     #[cfg(feature = "tch")]
-    if super::libtorch::owns_in_main_memory(&x.device()) {
+    if super::libtorch::owns(&x.device()) {
         return kernel::highway_lstm(x, mask, state, highway, order);
     }
     plain(x, mask, state, highway, order)
@@ -96,10 +96,10 @@ fn plain(
     highway: HighwayGate,
     order: Order,
 ) -> [Tensor<3>; 2] {
-    let ([batch, seq, _], [_, hidden]) = (x.dims(), weights.dims());
+    let ([_, seq, _], [_, hidden]) = (x.dims(), weights.dims());
     let [_, shared] = highway.gates();
     let weights = weights.transpose(); // [hidden, gates * hidden]
-    let zeros = || Tensor::<2>::zeros([batch, hidden], &x.device());
+    let zeros = || at(&x, 0).narrow(1, 0, hidden).zeros_like();
     let (mut state, mut memory) = (zeros(), zeros());
     let (mut states, mut memories) = (Vec::new(), Vec::new());
     for step in 0..seq {
@@ -145,7 +145,7 @@ fn at(x: &Tensor<3>, token: usize) -> Tensor<2> {
 
 #[cfg(all(test, feature = "tch"))]
 mod tests {
-    use burn::tensor::{Device, Tensor};
+    use burn::tensor::{Device, FloatDType, Tensor};
 
     use super::{HighwayGate, Order, highway_lstm};
     use crate::fused::compare::check;
@@ -178,38 +178,44 @@ mod tests {
         inputs: &[Tensor<1>],
         device: &Device,
         highway: HighwayGate,
-        order: Order,
-        padded: bool,
+        (order, padded, float): (Order, bool, FloatDType),
     ) -> Tensor<3> {
         let [of_input, of_state] = highway.gates();
         let x = inputs[0].clone().reshape([BATCH, SEQ, of_input * HIDDEN]) * 2.0;
         let state = inputs[1].clone().reshape([of_state * HIDDEN, HIDDEN]) * 0.5;
-        let mask = padded.then(|| mask(device));
-        Tensor::cat(
-            highway_lstm(x, mask.as_ref(), state, highway, order).to_vec(),
-            2,
-        )
+        let mask = padded.then(|| mask(device).cast(float));
+        let (x, state) = (x.cast(float), state.cast(float));
+        let both = highway_lstm(x, mask.as_ref(), state, highway, order);
+        Tensor::cat(both.to_vec(), 2).cast(FloatDType::F32)
     }
 
     #[test]
     fn libtorch_and_plain_agree_whatever_goes_around() {
-        for order in [Order::Forward, Order::Backward] {
-            for padded in [false, true] {
+        // In f64 the steps are LibTorch's operations, as they are outside main memory.
+        for float in [FloatDType::F32, FloatDType::F64] {
+            for (order, padded) in [
+                (Order::Forward, false),
+                (Order::Forward, true),
+                (Order::Backward, false),
+                (Order::Backward, true),
+            ] {
+                let how = (order, padded, float);
                 check(&shapes([4, 4], false), 1e-5, |inputs, device| {
-                    run(inputs, device, HighwayGate::None, order, padded)
+                    run(inputs, device, HighwayGate::None, how)
                 });
                 check(&shapes([6, 5], false), 1e-5, |inputs, device| {
-                    run(inputs, device, HighwayGate::Input, order, padded)
+                    run(inputs, device, HighwayGate::Input, how)
                 });
                 check(&shapes([5, 4], true), 1e-5, |inputs, device| {
                     let below = inputs[4].clone().reshape([BATCH, SEQ, HIDDEN]);
-                    let [own, over] = [2, 3].map(|i| inputs[i].clone().reshape([1, HIDDEN]));
+                    let below = below.cast(float);
+                    let [own, over] =
+                        [2, 3].map(|i| inputs[i].clone().reshape([1, HIDDEN]).cast(float));
                     run(
                         inputs,
                         device,
                         HighwayGate::Memory { own, over, below },
-                        order,
-                        padded,
+                        how,
                     )
                 });
             }

@@ -127,7 +127,7 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{Device, Tensor};
+    use burn::tensor::{Device, FloatDType, Tensor};
 
     use super::super::{Clip, Direction, projected_bilstm, projected_lstm, projected_lstm_from};
     use crate::fused::Precision;
@@ -192,9 +192,14 @@ mod tests {
         });
     }
 
-    /// Two directions of 70 sequences and of one after another in `threads` shares.
+    /// Two directions of 70 sequences and of one after another in `threads` shares, computed in `float`.
     #[track_caller]
-    fn check_directions(threads: i32, clip: Clip, precision: Precision, tolerance: f32) {
+    fn check_directions(
+        (threads, float): (i32, FloatDType),
+        clip: Clip,
+        precision: Precision,
+        tolerance: f32,
+    ) {
         let running = [70, 70, 40, 3];
         let rows = running.iter().sum();
         let own = [[rows, 4 * CELL], [4 * CELL, WIDTH], [WIDTH, CELL]];
@@ -209,7 +214,7 @@ mod tests {
         check(&shapes, tolerance, |inputs, _| {
             let mut directions = inputs.chunks(3).map(|inputs| {
                 let [x, state, projection] =
-                    [0, 1, 2].map(|i| inputs[i].clone().reshape(own[i]) * scale);
+                    [0, 1, 2].map(|i| (inputs[i].clone().reshape(own[i]) * scale).cast(float));
                 Direction {
                     x,
                     state,
@@ -217,7 +222,7 @@ mod tests {
                 }
             });
             let mut next = || directions.next().expect("two directions");
-            projected_bilstm([next(), next()], &running, clip, precision)
+            projected_bilstm([next(), next()], &running, clip, precision).cast(FloatDType::F32)
         });
     }
 
@@ -228,7 +233,16 @@ mod tests {
             projection: 0.7,
         };
         for threads in [1, 2, 5] {
-            check_directions(threads, clip, Precision::F32, 1e-5);
+            check_directions((threads, FloatDType::F32), clip, Precision::F32, 1e-5);
+        }
+    }
+
+    /// Outside main memory all directions take a step together; so they do in it, in f64.
+    #[test]
+    fn two_directions_take_their_steps_together_where_they_are_no_floats_in_main_memory() {
+        for (cell, projection) in [(f64::INFINITY, f64::INFINITY), (0.5, 0.7)] {
+            let clip = Clip { cell, projection };
+            check_directions((1, FloatDType::F64), clip, Precision::F32, 1e-5);
         }
     }
 
@@ -240,7 +254,7 @@ mod tests {
             cell: f64::INFINITY,
             projection: f64::INFINITY,
         };
-        check_directions(2, clip, Precision::Bf16, 2e-2);
+        check_directions((2, FloatDType::F32), clip, Precision::Bf16, 2e-2);
     }
 
     #[test]

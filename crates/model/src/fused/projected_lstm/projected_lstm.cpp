@@ -12,13 +12,18 @@
 
 #include "../products.h"
 #include "../shared.h"
+#include "stacked.h"
+#include "steps.h"
 
 using at::Tensor;
 using totune::guarded;
 using totune::logistic;
 using totune::halved;
 using totune::halves;
+using totune::Made;
 using totune::multiply;
+using totune::Settings;
+using totune::Steps;
 using totune::tangent;
 using totune::widened;
 
@@ -112,31 +117,6 @@ WIDEST void add_widened(const uint16_t *x, float *to, int64_t n) {
 
 bool plain_floats(const Tensor &x) { return x.is_cpu() && x.scalar_type() == at::kFloat; }
 
-// How many sequences have each step, and where its rows begin.
-struct Steps {
-  const int64_t *running;
-  int64_t count;
-  std::vector<int64_t> first;
-
-  Steps(const int64_t *running, int64_t count) : running(running), count(count), first(count + 1, 0) {
-    for (int64_t t = 0; t < count; t++) first[t + 1] = first[t] + running[t];
-  }
-  int64_t rows() const { return first[count]; }
-  int64_t sequences() const { return running[0]; }
-  // Of the sequences [begin, end) those that have step t.
-  int64_t own(int64_t t, int64_t begin, int64_t end) const {
-    return t < count ? std::clamp<int64_t>(running[t] - begin, 0, end - begin) : 0;
-  }
-};
-
-struct Settings {
-  double cell_bound, out_bound;
-  // How matrices are multiplied.
-  int way;
-
-  bool half() const { return way == totune::HALF; }
-};
-
 // Rows of `x` from `at` on, rounded to bfloat16.
 Tensor half_rows(const Tensor &x, int64_t at, int64_t n, const Tensor &room) {
   Tensor result = room.narrow(0, 0, n);
@@ -144,36 +124,26 @@ Tensor half_rows(const Tensor &x, int64_t at, int64_t n, const Tensor &room) {
   return result;
 }
 
-// Runs `work(direction, begin, end)` for shares of the sequences of all directions: on as many threads as there are in
-// main memory, where every product of a share is one thread's, else on all sequences, one direction after the other.
-template <typename F> void over_shares(const Steps &steps, int64_t directions, bool own, F work) {
+// Runs `work(direction, begin, end)` for shares of the sequences of all directions on as many threads as there are; every
+// product of a share is one thread's.
+template <typename F> void over_shares(const Steps &steps, int64_t directions, F work) {
   const int64_t n = steps.sequences();
   // A share of fewer sequences does not fill a product.
   const int64_t most = std::max<int64_t>(1, n / 16);
-  const int64_t shares = own ? std::clamp<int64_t>(at::get_num_threads() / directions, 1, most) : 1;
-  auto task = [&](int64_t i) {
-    const int64_t share = i / directions;
-    work(i % directions, n * share / shares, n * (share + 1) / shares);
-  };
-  if (!own) {
-    for (int64_t i = 0; i < directions; i++) task(i);
-    return;
-  }
+  const int64_t shares = std::clamp<int64_t>(at::get_num_threads() / directions, 1, most);
   at::parallel_for(0, directions * shares, 1, [&](int64_t first, int64_t last) {
     at::AutoDispatchBelowADInplaceOrView no_graph;
-    for (int64_t i = first; i < last; i++) task(i);
+    for (int64_t i = first; i < last; i++) {
+      const int64_t share = i / directions;
+      work(i % directions, n * share / shares, n * (share + 1) / shares);
+    }
   });
 }
-
-// What the forward pass makes of one direction.
-struct Made {
-  Tensor outputs, gates, cells, raw, mixed;
-};
 
 void forward(const Made &made, const Tensor &state, const Tensor &projection, const Steps &steps, const Settings &set,
              int64_t begin, int64_t end) {
   const int64_t cell = made.cells.size(1), width = made.raw.size(1);
-  const bool own = plain_floats(made.gates), half = set.half();
+  const bool half = set.half();
   auto room = [&](int64_t columns) {
     return at::empty({half ? end - begin : 0, columns}, made.gates.options().dtype(at::kBFloat16));
   };
@@ -188,23 +158,12 @@ void forward(const Made &made, const Tensor &state, const Tensor &projection, co
     } else if (t) {
       multiply(g, made.outputs.narrow(0, last, n), state, true, set.way);
     }
-    if (own) {
-      float *gp = made.gates.data_ptr<float>(), *cp = made.cells.data_ptr<float>(), *mp = made.mixed.data_ptr<float>();
-      for (int64_t r = 0; r < n; r++) {
-        const float *before = t ? cp + (last + r) * cell : nullptr;
-        const uint16_t *added = half ? halves(half_gates) + r * 4 * cell : nullptr;
-        forward_cells(gp + (at + r) * 4 * cell, added, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
-                      static_cast<float>(set.cell_bound));
-      }
-    } else {
-      g.narrow(1, 0, 2 * cell).sigmoid_();
-      g.narrow(1, 2 * cell, cell).tanh_();
-      g.narrow(1, 3 * cell, cell).sigmoid_();
-      Tensor c = made.cells.narrow(0, at, n);
-      at::mul_out(c, g.narrow(1, 0, cell), g.narrow(1, 2 * cell, cell));
-      if (t) c.addcmul_(g.narrow(1, cell, cell), made.cells.narrow(0, last, n).clamp(-set.cell_bound, set.cell_bound));
-      Tensor m = made.mixed.narrow(0, at, n);
-      at::mul_out(m, g.narrow(1, 3 * cell, cell), c.clamp(-set.cell_bound, set.cell_bound).tanh_());
+    float *gp = made.gates.data_ptr<float>(), *cp = made.cells.data_ptr<float>(), *mp = made.mixed.data_ptr<float>();
+    for (int64_t r = 0; r < n; r++) {
+      const float *before = t ? cp + (last + r) * cell : nullptr;
+      const uint16_t *added = half ? halves(half_gates) + r * 4 * cell : nullptr;
+      forward_cells(gp + (at + r) * 4 * cell, added, before, cp + (at + r) * cell, mp + (at + r) * cell, cell,
+                    static_cast<float>(set.cell_bound));
     }
     Tensor r = made.raw.narrow(0, at, n), h = made.outputs.narrow(0, at, n);
     if (half) {
@@ -225,7 +184,7 @@ void backward(const Made &made, const Tensor &state, const Tensor &projection, c
   const int64_t cell = made.cells.size(1), width = made.raw.size(1);
   const Tensor &gates = made.gates, &cells = made.cells;
   Tensor dcells = at::zeros({end - begin, cell}, gates.options()), dmixed = at::empty({end - begin, cell}, gates.options());
-  const bool own = plain_floats(gates), half = set.half();
+  const bool half = set.half();
   auto room = [&](int64_t columns) {
     return at::empty({half ? end - begin : 0, columns}, gates.options().dtype(at::kBFloat16));
   };
@@ -250,30 +209,13 @@ void backward(const Made &made, const Tensor &state, const Tensor &projection, c
     } else {
       multiply(dm, d, projection, false, set.way);
     }
-    if (own) {
-      const float *gp = gates.const_data_ptr<float>(), *cp = cells.const_data_ptr<float>();
-      const float *dmp = dmixed.const_data_ptr<float>();
-      float *dcp = dcells.data_ptr<float>(), *dgp = dgates.data_ptr<float>();
-      for (int64_t r = 0; r < n; r++) {
-        const float *before = t ? cp + (last + r) * cell : nullptr;
-        backward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, dmp + r * cell, dcp + r * cell,
-                       dgp + (at + r) * 4 * cell, cell, static_cast<float>(set.cell_bound));
-      }
-    } else {
-      Tensor g = gates.narrow(0, at, n), c = cells.narrow(0, at, n), dc = dcells.narrow(0, 0, n);
-      auto gate = [&](const Tensor &x, int k) { return x.narrow(1, k * cell, cell); };
-      Tensor i = gate(g, 0), f = gate(g, 1), j = gate(g, 2), o = gate(g, 3), dg = dgates.narrow(0, at, n);
-      Tensor th = c.clamp(-set.cell_bound, set.cell_bound).tanh_();
-      dc.add_(dm * o * (1 - th * th)).mul_(c.abs().le_(set.cell_bound));
-      gate(dg, 0).copy_(dc * j * i * (1 - i));
-      if (t) {
-        gate(dg, 1).copy_(dc * cells.narrow(0, last, n).clamp(-set.cell_bound, set.cell_bound) * f * (1 - f));
-      } else {
-        gate(dg, 1).zero_();
-      }
-      gate(dg, 2).copy_(dc * i * (1 - j * j));
-      gate(dg, 3).copy_(dm * th * o * (1 - o));
-      dc.mul_(f);
+    const float *gp = gates.const_data_ptr<float>(), *cp = cells.const_data_ptr<float>();
+    const float *dmp = dmixed.const_data_ptr<float>();
+    float *dcp = dcells.data_ptr<float>(), *dgp = dgates.data_ptr<float>();
+    for (int64_t r = 0; r < n; r++) {
+      const float *before = t ? cp + (last + r) * cell : nullptr;
+      backward_cells(gp + (at + r) * 4 * cell, before, cp + (at + r) * cell, dmp + r * cell, dcp + r * cell,
+                     dgp + (at + r) * 4 * cell, cell, static_cast<float>(set.cell_bound));
     }
   }
 }
@@ -286,15 +228,6 @@ Tensor product(const Tensor &a, const Tensor &b, int way) {
   Tensor x = factor(a, way), y = factor(b, way), result = at::empty({a.size(0), b.size(1)}, x.options());
   multiply(result, x, y, false, a.size(1) > 0 ? way : totune::DEFAULT);
   return result.to(at::kFloat);
-}
-
-// The rows that all rows but the first step's went on from.
-Tensor rows_before(const Steps &steps, const Tensor &like) {
-  std::vector<int64_t> from;
-  from.reserve(steps.rows());
-  for (int64_t t = 1; t < steps.count; t++)
-    for (int64_t r = 0; r < steps.running[t]; r++) from.push_back(steps.first[t - 1] + r);
-  return at::from_blob(from.data(), {static_cast<int64_t>(from.size())}, at::kLong).clone().to(like.device());
 }
 
 } // namespace
@@ -313,23 +246,33 @@ char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, con
     const Steps steps(running, count);
     const int64_t rows = steps.rows(), cell = in[2]->size(1), width = in[2]->size(0);
     Tensor outputs = at::empty({directions * rows, width}, in[0]->options());
-    std::vector<Made> all;
-    std::vector<Tensor> state, projection;
+    std::vector<Tensor> products, state, projection;
     for (int d = 0; d < directions; d++) {
       const Tensor &x = *in[3 * d];
-      Made made;
-      made.gates = in_place ? x.contiguous() : x.clone(at::MemoryFormat::Contiguous);
-      made.cells = at::empty({rows, cell}, x.options());
-      made.mixed = at::empty_like(made.cells);
-      made.raw = at::empty({rows, width}, x.options());
-      made.outputs = outputs.narrow(0, d * rows, rows);
-      all.push_back(made);
+      products.push_back(in_place ? x.contiguous() : x.clone(at::MemoryFormat::Contiguous));
       state.push_back(factor(*in[3 * d + 1], way).t());
       projection.push_back(factor(*in[3 * d + 2], way).t());
     }
-    over_shares(steps, directions, plain_floats(outputs), [&](int64_t d, int64_t begin, int64_t end) {
-      forward(all[d], state[d], projection[d], steps, {cell_bound, out_bound, way}, begin, end);
-    });
+    const Settings set{cell_bound, out_bound, way};
+    std::vector<Made> all;
+    auto room = [&](const Tensor &gates, int64_t columns) {
+      std::vector<int64_t> shape = gates.sizes().vec();
+      shape.back() = columns;
+      return at::empty(shape, gates.options());
+    };
+    auto made = [&](const Tensor &gates, const Tensor &outputs) {
+      return Made{outputs, gates, room(gates, cell), room(gates, width), room(gates, cell)};
+    };
+    if (plain_floats(outputs)) {
+      for (int d = 0; d < directions; d++) all.push_back(made(products[d], outputs.narrow(0, d * rows, rows)));
+      over_shares(steps, directions, [&](int64_t d, int64_t begin, int64_t end) {
+        forward(all[d], state[d], projection[d], steps, set, begin, end);
+      });
+    } else {
+      const Made stacked = made(at::stack(products), outputs.view({directions, rows, width}));
+      totune::forward_stacked(stacked, at::stack(state), at::stack(projection), steps, set);
+      for (int d = 0; d < directions; d++) all.push_back(totune::direction(stacked, d));
+    }
     *out++ = new Tensor(outputs);
     for (const Made &made : all)
       for (const Tensor &x : {made.outputs, made.gates, made.cells, made.raw, made.mixed}) *out++ = new Tensor(x);
@@ -349,21 +292,31 @@ char *totune_projected_lstm_backward(Tensor *const *in, int directions, const in
     const int64_t rows = steps.rows(), most = steps.sequences();
     Tensor dout = in[0]->clone(at::MemoryFormat::Contiguous);
     std::vector<Made> all;
-    std::vector<Tensor> state, projection, inside, douts, dgates;
+    std::vector<Tensor> state, projection, douts, dgates;
     for (int d = 0; d < directions; d++) {
       Tensor *const *own = in + 1 + 7 * d;
       all.push_back({*own[0], *own[1], *own[2], *own[3], *own[4]});
       state.push_back(factor(*own[5], way));
       projection.push_back(factor(*own[6], way));
-      inside.push_back(own[3]->abs().le_(out_bound)); // as 0 and 1
       douts.push_back(dout.narrow(0, d * rows, rows));
-      dgates.push_back(at::empty_like(*own[1]));
     }
-    over_shares(steps, directions, plain_floats(dout), [&](int64_t d, int64_t begin, int64_t end) {
-      backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, {cell_bound, out_bound, way}, begin,
-               end);
-    });
-    Tensor before = rows_before(steps, dout);
+    const Settings set{cell_bound, out_bound, way};
+    if (plain_floats(dout)) {
+      std::vector<Tensor> inside;
+      for (const Made &own : all) {
+        inside.push_back(own.raw.abs().le_(out_bound)); // as 0 and 1
+        dgates.push_back(at::empty_like(own.gates));
+      }
+      over_shares(steps, directions, [&](int64_t d, int64_t begin, int64_t end) {
+        backward(all[d], state[d], projection[d], douts[d], inside[d], dgates[d], steps, set, begin, end);
+      });
+    } else {
+      const Tensor stacked = dout.view({directions, rows, dout.size(1)});
+      const Tensor found =
+          totune::backward_stacked(totune::stacked(all), at::stack(state), at::stack(projection), stacked, steps, set);
+      for (int d = 0; d < directions; d++) dgates.push_back(found.select(0, d));
+    }
+    Tensor before = totune::rows_before(steps, dout);
     for (int d = 0; d < directions; d++, out += 3, wanted += 3) {
       out[0] = new Tensor(dgates[d]);
       if (wanted[1]) {
