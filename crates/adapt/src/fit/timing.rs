@@ -17,7 +17,7 @@ use crate::watch::Watch;
 /// Factor of the learning rates: so small that no run diverges; the duration of a step does not depend on it.
 const PART_OF_RATE: f64 = 1e-3;
 
-/// How much of a run is timed.
+/// Part of a run that is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedPart {
     /// Epochs of each phase, after one that warms up and is left out.

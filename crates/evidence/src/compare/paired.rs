@@ -111,7 +111,7 @@ impl<'a> PairedComparison<'a> {
         Ok(numbers)
     }
 
-    /// As [`Self::numbers`], with tasks that have fewer pairs than a verdict takes.
+    /// Numbers as of [`Self::numbers`], with tasks that have fewer pairs than a verdict takes.
     pub(crate) fn numbers_however_few(
         &self,
         number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,

@@ -294,7 +294,7 @@ fn label(group: &[&Kind]) -> String {
     }
 }
 
-/// What a kind was timed on: batches of an epoch, and the load of the machine.
+/// Batches of an epoch that a kind was timed on, and the load of the machine.
 struct Measurement {
     batches: Option<usize>,
     others: Option<f64>,

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn libtorch_and_plain_agree_whatever_goes_around() {
-        // In f64 the steps are LibTorch's operations, as they are outside main memory.
+        // In f64 the steps are LibTorch's operations, as they are on a GPU.
         for float in [FloatDType::F32, FloatDType::F64] {
             for (order, padded) in [
                 (Order::Forward, false),

@@ -237,9 +237,9 @@ mod tests {
         }
     }
 
-    /// Outside main memory all directions take a step together; so they do in it, in f64.
+    /// On a GPU both directions take a step together; on a CPU they do so in f64.
     #[test]
-    fn two_directions_take_their_steps_together_where_they_are_no_floats_in_main_memory() {
+    fn two_directions_take_their_steps_together_as_on_a_gpu() {
         for (cell, projection) in [(f64::INFINITY, f64::INFINITY), (0.5, 0.7)] {
             let clip = Clip { cell, projection };
             check_directions((1, FloatDType::F64), clip, Precision::F32, 1e-5);
