@@ -381,8 +381,11 @@ pub(crate) mod tests {
     #[test]
     fn a_file_from_a_later_version_says_so() {
         check_refusal(
-            |frame| encode_frame(frame, "evals", "", 7, None),
-            "found schema version `7`, expected at most `2`: a newer totune wrote it",
+            |frame| encode_frame(frame, "evals", "", SCHEMA_VERSION + 1, None),
+            &format!(
+                "found schema version `{}`, expected at most `{SCHEMA_VERSION}`: a newer totune wrote it",
+                SCHEMA_VERSION + 1
+            ),
         );
     }
 
