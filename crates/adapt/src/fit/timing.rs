@@ -28,8 +28,8 @@ pub struct TimedPart {
 
 /// Times a part of each phase, whose seconds are scaled to whole epochs; `None` when `watch` ended it.
 ///
-/// The steps are those of the run on the same examples, or on as many of them as fill the batches, drawn with `seed`. Nothing is decided on the way, so no phase ends sooner; of test
-/// one batch is scored, of dev nothing.
+/// The steps are those of the run on the same examples, or on as many of them as fill the batches, drawn with `seed`.
+/// Nothing is decided on the way, so no phase ends sooner; of test one batch is scored, of dev nothing.
 ///
 /// # Errors
 /// When the run itself could not begin, or the device fails.
