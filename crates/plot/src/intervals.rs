@@ -67,7 +67,10 @@ impl IntervalPanel {
             } else {
                 minus(&signed(tick, axis.decimals))
             };
-            canvas.text(x(tick), bottom + 14.0, &label, &small(HPos::Center));
+            // A long one at the left end stays inside the frame.
+            let half = LETTER * label.chars().count() as f64 / 2.0;
+            let middle = x(tick).max(frame.left + half + 4.0);
+            canvas.text(middle, bottom + 14.0, &label, &small(HPos::Center));
         }
         canvas.line((x(0.0), top), (x(0.0), bottom), INK, 1.5);
         for (number, row) in self.rows.iter().enumerate() {
