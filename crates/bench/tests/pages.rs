@@ -59,6 +59,8 @@ inference | peer | inference | pytorch / totune
 training MiniLM on real texts | amd/peer | shuffled; training | pytorch-fused / totune
 inference on the same texts | amd/peer | shuffled; inference | pytorch / totune
 predictions for a file | amd/predict | rows | pipeline / totune
+training MiniLM on a GPU | gpu | MiniLM, 32 x 64, training, bf16 | pytorch-compiled / totune; pytorch / totune
+training BERT-base on a GPU | gpu | BERT-base, 32 x 128, training, f32 | pytorch-compiled / totune; pytorch / totune
 pre-training a BERT | amd/pretrain | masked LM | pytorch f32 / totune f32; pytorch autocast / totune bf16
 pre-training an ELMo | amd/pretrain | biLM | pytorch f32 / totune f32; pytorch autocast / totune bf16
 a step of LoRA, f32 | amd/peft | LoRA, f32 | peft / totune
@@ -112,10 +114,15 @@ fn the_speeds_in_readme_are_those_of_the_results() {
         };
         let results = Results::read(&root.join(format!("results/bench/{file}.json")));
         let results = results.unwrap_or_else(|error| panic!("{error:#}"));
-        let machine = ["AMD", "Xeon"]
-            .into_iter()
-            .find(|name| results.machine.model.contains(name));
-        let machine = machine.expect("a machine of either kind");
+        // A GPU is named by the versions of the sides that ran on it.
+        let mut versions = results.outcomes.iter().flat_map(|outcome| &outcome.sides);
+        let machine = if versions.any(|side| side.version.contains("H100")) {
+            Some("H100")
+        } else {
+            let mut known = ["AMD", "Xeon"].into_iter();
+            known.find(|name| results.machine.model.contains(name))
+        };
+        let machine = machine.expect("a machine of a known kind");
         let written = format!("({machine}) | {} | ", ratios(&results, words, sides));
         assert!(
             found.starts_with(&format!("| {begins}")),
