@@ -105,6 +105,9 @@ fn phase(row: &TimingRow) -> String {
         ..
     } = row;
     let mut text = format!("{epoch_seconds:.3} s an epoch ({fastest:.3} to {slowest:.3})");
+    if let Some(batches) = row.batches {
+        text += &format!(", scaled from {batches} batches");
+    }
     if row.cache_seconds > 0.0 {
         text += &format!(", {:.3} s to cache", row.cache_seconds);
     }
