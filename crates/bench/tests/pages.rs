@@ -50,9 +50,9 @@ fn every_committed_page_is_written_from_its_results() {
     }
 }
 
-/// The rows of README's table of speeds: the words that a row begins with, its file, words in the names of its cases, and
+/// The rows of the table of speeds: the words that a row begins with, its file, words in the names of its cases, and
 /// the sides of each ratio, ours last.
-const README: &str = "\
+const SPEEDS: &str = "\
 training MiniLM | peer | MiniLM; training | pytorch-fused / totune
 training BERT-base | peer | BERT-base; training | pytorch-fused / totune
 inference | peer | inference | pytorch / totune
@@ -71,7 +71,7 @@ an epoch of the last layer | cache | last-1 | totune, not cached / totune, cache
 BiMPM's matching | heads | BiMPM; training | pytorch / totune
 logistic and linear probes | probes | regression | python / totune";
 
-/// Ratios of medians over the cases with these words, as README has them: `1.03-1.53`, or one where they are the same.
+/// Ratios of medians over the cases with these words, as the table has them: `1.03-1.53`, or one where they are the same.
 fn ratios(results: &Results, words: &str, sides: &str) -> String {
     let has_words = |case: &str| words.split("; ").all(|word| case.contains(word));
     let range = |pair: &str| {
@@ -93,21 +93,37 @@ fn ratios(results: &Results, words: &str, sides: &str) -> String {
     sides.split("; ").map(range).collect::<Vec<_>>().join(", ")
 }
 
-#[test]
-fn the_speeds_in_readme_are_those_of_the_results() {
+/// The rows of the table of speeds of a page, with links as from the root.
+fn speeds(page: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = fs::read_to_string(root.join("README.md")).expect("README.md");
-    let table = readme
+    let text = fs::read_to_string(root.join(page)).expect(page);
+    let table = text
         .lines()
-        .skip_while(|line| *line != "| what | ratio | page |")
-        .skip(2);
-    let table: Vec<&str> = table.take_while(|line| line.starts_with('|')).collect();
+        .skip_while(|line| *line != "| what | ratio | page |");
+    let rows = table.skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.replace("](../", "](")).collect()
+}
+
+#[test]
+fn the_speeds_in_readme_are_some_of_those_in_the_documentation() {
+    let all = speeds("docs/benchmarks.md");
+    let some = speeds("README.md");
+    assert!(some.len() > 3, "{some:?}");
+    for row in some {
+        assert!(all.contains(&row), "not in docs/benchmarks.md: {row}");
+    }
+}
+
+#[test]
+fn the_speeds_in_the_documentation_are_those_of_the_results() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = speeds("docs/benchmarks.md");
     assert_eq!(
         table.len(),
-        README.lines().count(),
-        "rows of README.md and of this test"
+        SPEEDS.lines().count(),
+        "rows of docs/benchmarks.md and of this test"
     );
-    for (found, expected) in table.into_iter().zip(README.lines()) {
+    for (found, expected) in table.into_iter().zip(SPEEDS.lines()) {
         let cells = |line: &'static str| line.split('|').map(str::trim).collect::<Vec<_>>();
         let [begins, file, words, sides] = cells(expected)[..] else {
             panic!("{expected}: found other than four cells");

@@ -116,7 +116,8 @@ fn paths_exist() {
     let mut wrong = Vec::new();
     for page in pages_and_help() {
         for found in path.captures_iter(&page.text) {
-            let named = found[1].trim_end_matches(['.', '/']);
+            let file = found[1].split('#').next().unwrap_or_default();
+            let named = file.trim_end_matches(['.', '/']);
             // `results/<paper>/`, `experiments/<paper>/{report.toml,claims.toml}`, `crates/*` and the like are
             // placeholders.
             let placeholder = named.contains(['<', '{', '*', '…', '$']) || named.contains("NAME");

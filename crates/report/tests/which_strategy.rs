@@ -1,10 +1,10 @@
-//! The verdicts and numbers in `docs/which-strategy.md` are those of the tables they link to.
+//! The verdicts and numbers in `docs/which-strategy.md` and README.md are those of the tables they link to.
 //!
 //! Each is a link to a CSV file whose title says where in it: `[-6.2](../reports/….csv "row=Last layer, 2e-5;
 //! difference_points")` is the column `difference_points` of the one line whose `row` is that. A number may be in
 //! hundredths of the cell's; a verdict may be given without the part that says how it was reached.
 //!
-//! With `TOTUNE_WRITE_PAGES=1` the page gets what the tables have now, with as many decimals as it had before; a new
+//! With `TOTUNE_WRITE_PAGES=1` a page gets what the tables have now, with as many decimals as it had before; a new
 //! link is written as `[?](…)`. What the sentences around them say is left to a person.
 
 use std::ops::Range;
@@ -12,24 +12,46 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-const PAGE: &str = "docs/which-strategy.md";
+const PAGES: [&str; 2] = ["docs/which-strategy.md", "README.md"];
 
 #[test]
 fn every_verdict_and_number_is_the_one_in_its_table() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut text = std::fs::read_to_string(root.join(PAGE)).expect(PAGE);
-    if std::env::var_os("TOTUNE_WRITE_PAGES").is_some() {
-        text = renewed(&text, &root);
-        std::fs::write(root.join(PAGE), &text).expect("written");
+    for page in PAGES {
+        let mut text = std::fs::read_to_string(root.join(page)).expect(page);
+        if std::env::var_os("TOTUNE_WRITE_PAGES").is_some() {
+            text = renewed(&text, &root);
+            std::fs::write(root.join(page), &text).expect("written");
+        }
+        let links = links(&text);
+        assert!(links.len() > 10, "{page}: {} links to a table", links.len());
+        let wrong: Vec<String> = links
+            .iter()
+            .filter_map(|link| link.check(&root).err())
+            .map(|error| format!("{error:#}"))
+            .collect();
+        assert!(wrong.is_empty(), "{page}:\n{}", wrong.join("\n"));
     }
-    let links = links(&text);
-    assert!(links.len() > 20, "{} links to a table", links.len());
-    let wrong: Vec<String> = links
-        .iter()
-        .filter_map(|link| link.check(&root).err())
-        .map(|error| format!("{error:#}"))
-        .collect();
-    assert!(wrong.is_empty(), "{PAGE}:\n{}", wrong.join("\n"));
+}
+
+/// Checks that README's short answers are the guide's.
+#[test]
+fn readme_answers_each_question_as_the_guide_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // The cells of the second column below this header.
+    let answers = |page: &str, header: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(root.join(page)).expect(page);
+        let table = text.lines().skip_while(|line| !line.starts_with(header));
+        let rows = table.skip(2).take_while(|line| line.starts_with('|'));
+        let cell = |line: &str| line.split('|').nth(2).unwrap_or_default().trim().to_owned();
+        rows.map(cell).collect()
+    };
+    let guide = answers(PAGES[0], "| question | in short |");
+    let readme = answers(PAGES[1], "| question | in short |");
+    assert!(readme.len() > 4, "{readme:?}");
+    for answer in readme {
+        assert!(guide.contains(&answer), "README.md: `{answer}`; {guide:?}");
+    }
 }
 
 /// Checks that, while the results of a profile are withdrawn, either text says so before anything else.
@@ -50,7 +72,7 @@ fn the_notice_stands_first_in_every_text_with_results() {
     };
     let key = |key: &str| notice[key].as_str().expect(key).to_owned();
     let wanted = format!("**{}.** {}", key("title"), key("text"));
-    for file in ["README.md", PAGE] {
+    for file in PAGES {
         let text = read(file);
         let quoted: Vec<&str> = text
             .lines()
@@ -145,10 +167,11 @@ struct Link<'a> {
 /// All links to a table that have a title.
 fn links(text: &str) -> Vec<Link<'_>> {
     let mut found = Vec::new();
-    for (at, _) in text.match_indices("](../") {
+    for (at, _) in text.match_indices("](") {
         let before = &text[..at];
         let start = before.rfind('[').map_or(0, |open| open + 1);
-        let rest = &text[at + "](../".len()..];
+        let rest = &text[at + "](".len()..];
+        let rest = rest.strip_prefix("../").unwrap_or(rest);
         // A title may have a bracket in it.
         let Some((file, title)) = rest
             .split_once(" \"")
