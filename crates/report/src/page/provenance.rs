@@ -156,11 +156,9 @@ pub(crate) fn statuses(runs: &[&Run]) -> String {
     counts(&statuses)
 }
 
-/// The time of training, which includes caching, and of evaluation.
+/// The time that the runs took.
 pub(crate) fn time<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
-    let seconds: f64 = runs
-        .map(|run| run.row.train_seconds + run.row.eval_seconds)
-        .sum();
+    let seconds: f64 = runs.map(|run| run.took).sum();
     match seconds {
         ..60.0 => format!("{} seconds", fixed(seconds, 1)),
         ..3600.0 => format!("{} minutes", fixed(seconds / 60.0, 1)),

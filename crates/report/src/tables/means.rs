@@ -132,17 +132,22 @@ impl TableKind for Means {
             [] => &whole[..],
             parts => parts,
         };
+        let mut filled = Vec::new();
         for part in parts {
-            let mut rows = Vec::new();
-            for row in &self.rows {
-                let filled = self.fill(row, part, scope)?;
-                folds |= filled.samples.iter().any(Sample::is_folds);
-                table.notes.extend(filled.notes(part));
-                filled.csv((&heading.id, &part.title), self, &mut table.csv);
-                rows.push(filled.cells(self));
+            let rows = self.rows.iter().map(|row| self.fill(row, part, scope));
+            filled.push((part, rows.collect::<Result<Vec<Filled>>>()?));
+        }
+        let in_use = in_use(filled.iter().flat_map(|(_, rows)| rows));
+        for (part, rows) in filled {
+            for row in &rows {
+                folds |= row.samples.iter().any(Sample::is_folds);
+                table.notes.extend(row.notes(self, part, &in_use));
+                row.csv((&heading.id, &part.title), self, &mut table.csv);
             }
-            let title = part.title.clone();
-            table.parts.push(RowGroup { title, rows });
+            table.parts.push(RowGroup {
+                title: part.title.clone(),
+                rows: rows.iter().map(|row| row.cells(self)).collect(),
+            });
         }
         table.notes.dedup();
         if folds {
@@ -219,6 +224,20 @@ impl MeansColumn {
     }
 }
 
+/// Whether each column has a number in any of the rows; where none has, all count.
+fn in_use<'a>(rows: impl Iterator<Item = &'a Filled<'a>> + Clone) -> Vec<bool> {
+    let mut used: Vec<bool> = Vec::new();
+    for row in rows {
+        used.resize(row.samples.len(), false);
+        let has_number = row.samples.iter().map(|sample| sample.n() > 0);
+        used.iter_mut()
+            .zip(has_number)
+            .for_each(|(used, now)| *used |= now);
+    }
+    let any = used.contains(&true);
+    used.iter().map(|used| *used || !any).collect()
+}
+
 /// A row with the numbers of each column.
 struct Filled<'a> {
     row: &'a MeansRow,
@@ -229,10 +248,12 @@ struct Filled<'a> {
 }
 
 impl Filled<'_> {
-    /// `10 seeds`, and `1 diverged` or nothing.
+    /// `10 seeds`, and `1 diverged` or nothing, by the columns that have a number.
     fn runs(&self) -> [String; 2] {
+        let empty = self.is_empty();
         let distinct = |text: fn(&Sample) -> String| {
-            let mut texts: Vec<String> = self.samples.iter().map(text).collect();
+            let samples = self.samples.iter().filter(|sample| empty || sample.n() > 0);
+            let mut texts: Vec<String> = samples.map(text).collect();
             texts.retain(|text| !text.is_empty());
             texts.dedup();
             texts
@@ -241,6 +262,10 @@ impl Filled<'_> {
             distinct(Sample::unit).join(" / "),
             distinct(Sample::lost_text).join("; "),
         ]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.samples.iter().all(|sample| sample.n() == 0)
     }
 
     fn cells(&self, table: &Means) -> Vec<Cell> {
@@ -263,13 +288,23 @@ impl Filled<'_> {
         cells
     }
 
-    fn notes(&self, part: &MeansPart) -> Vec<String> {
+    /// Notes on the row, and on those of its cells that are empty in a column that is not.
+    fn notes(&self, table: &Means, part: &MeansPart, in_use: &[bool]) -> Vec<String> {
         let name = match part.title.as_str() {
             "" => self.group.title.clone(),
             part => format!("{}, {part}", self.group.title),
         };
-        let note = self.samples.iter().find_map(|sample| sample.note.as_ref());
-        let empty = note.map(|note| format!("{name}: empty, because {note}"));
+        let cells = table.columns.iter().zip(&self.samples).zip(in_use);
+        let unrun = cells
+            .filter(|(_, used)| **used)
+            .find_map(|((column, sample), _)| {
+                let note = sample.note.as_ref()?;
+                Some((&column.title, note))
+            });
+        let empty = unrun.map(|(column, note)| match self.is_empty() {
+            true => format!("{name}: empty, because {note}"),
+            false => format!("{name}, {column}: empty, because {note}"),
+        });
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
         // Columns are computed from the same predictions, but a correlation of classes may reveal more than their

@@ -4,6 +4,7 @@
 //! To add a kind, write `<name>.rs` with a struct that holds its settings and implements [`TableKind`], and name it in the
 //! list below.
 
+mod empty_columns;
 pub(crate) mod epochs;
 pub(crate) mod guidelines;
 pub(crate) mod html;
@@ -60,6 +61,7 @@ impl Item<Kind> {
         let (heading, scope) = (self.heading.clone(), &scope.at(self.place()));
         let fill = || self.kind.get().render(&heading, scope, judged);
         let (mut table, caveats) = scope.runs.with_caveats(scope.plan, fill)?;
+        table = table.without_empty_columns();
         table.notes = merged(table.notes);
         table.notes.extend(caveats);
         Ok(RenderedTable { heading, ..table })

@@ -22,9 +22,9 @@ mod condition;
 mod run;
 
 use condition::{holds, wanted};
-use run::Scores;
 pub(crate) use run::facts;
 pub use run::{EpochScore, Run};
+use run::{Scores, took};
 
 /// Values that runs have in place of an expected one, of which a note names so many.
 const NAMED: usize = 5;
@@ -63,9 +63,11 @@ impl Runs {
     /// # Errors
     /// Where the timing pass or a card cannot be read, or a spec is not JSON.
     pub fn read(card_folders: &[&Path], results: &Path, mut rows: StoredTables) -> Result<Self> {
+        let took: Vec<f64> = rows.runs.iter().map(took).collect();
         let retimed = retime(&mut rows.runs, &mut rows.evals, &read_timing(results)?);
         let mut read = Self::of(rows)?;
-        for run in &mut read.runs {
+        for (run, took) in read.runs.iter_mut().zip(took) {
+            run.took = took;
             run.incomparable = retimed.incomparable.contains(&run.row.run_id);
         }
         Ok(Self {
@@ -94,6 +96,7 @@ impl Runs {
                 scores: scores.remove(&row.run_id).unwrap_or_default(),
                 labels: BTreeSet::new(),
                 answers: answers.remove(&row.run_id),
+                took: took(&row),
                 incomparable: false,
                 row,
             })
@@ -225,15 +228,10 @@ impl Runs {
                 let found = selected.iter().filter_map(|run| run.facts.get(path));
                 let found: BTreeSet<String> = found.map(Value::to_string).collect();
                 let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
-                let more = found.len().saturating_sub(NAMED);
-                let mut named: Vec<String> = found.into_iter().take(NAMED).collect();
-                if more > 0 {
-                    named.push(format!("and {more} more"));
-                }
                 note = Some(format!(
-                    "no run has {path} = {} (found: {})",
+                    "no run has {path} = {}{}",
                     wanted.join(" or "),
-                    named.join(", ")
+                    instead(path, found)
                 ));
             }
             selected = kept;
@@ -322,6 +320,20 @@ impl Selection<'_> {
     pub fn labels(&self) -> BTreeSet<&String> {
         self.runs.iter().flat_map(|run| run.labels()).collect()
     }
+}
+
+/// The values in place of one that no run has, in brackets. Names are most often of runs that are still to be made, or
+/// that a row has no use for, so these are listed for settings only.
+fn instead(path: &str, found: BTreeSet<String>) -> String {
+    if ["dataset", "experiment", "arm"].contains(&path) {
+        return String::new();
+    }
+    let more = found.len().saturating_sub(NAMED);
+    let mut named: Vec<String> = found.into_iter().take(NAMED).collect();
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    format!(" (found: {})", named.join(", "))
 }
 
 /// Metrics among pairs of split and metric.

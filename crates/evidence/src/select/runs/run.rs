@@ -39,6 +39,8 @@ pub struct Run {
     pub(super) labels: BTreeSet<String>,
     /// Summary of its predictions on test, where they were stored.
     pub(super) answers: Option<TestPredictions>,
+    /// Seconds of training and evaluation when it was made, whatever a timing pass found since.
+    pub took: f64,
     /// Whether its seconds do not count; see [`crate::select::retime`].
     pub(super) incomparable: bool,
 }
@@ -269,6 +271,7 @@ impl Run {
     /// A run with the facts of this one and another row, without scores.
     pub(crate) fn standing_for(&self, row: RunRow, labels: BTreeSet<String>) -> Self {
         Self {
+            took: took(&row),
             row,
             facts: self.facts.clone(),
             asked: self.asked.clone(),
@@ -325,6 +328,11 @@ impl Run {
         let parts: Vec<String> = below.map(|(key, value)| format!("{key}={value}")).collect();
         format!("{} {}", self.row.dataset_hash, parts.join(" "))
     }
+}
+
+/// Seconds of training, which include caching, and of evaluation.
+pub(super) fn took(row: &RunRow) -> f64 {
+    row.train_seconds + row.eval_seconds
 }
 
 /// The leaves of the row and of the spec by dotted path, where the spec wins if both have one; and the paths of the spec.

@@ -67,31 +67,25 @@ fn beside_seeds(found: &[Found], largest: &Found, a: &str) -> String {
     let (below, all) = with_sd.fold((0, 0), |(below, all), (difference, sd)| {
         (below + usize::from(difference < sd), all + 1)
     });
-    let of = match largest.sd {
-        None => "a single seed, whose noise is unknown".to_owned(),
-        Some(sd) => {
-            let not = if largest.difference.abs() < sd {
-                ""
-            } else {
-                "not "
-            };
-            format!(
-                "{not}below the standard deviation between seeds there (“{a}”), {}",
-                points(sd)
-            )
-        }
+    let noise = match largest.sd {
+        None => format!("“{a}” has a single seed there, so its noise is unknown"),
+        Some(sd) => format!(
+            "the standard deviation between seeds of “{a}” is {} there",
+            points(sd)
+        ),
     };
     let rest = match (below, all) {
         (_, 0 | 1) => String::new(),
-        (below, all) if below == all => "; that holds of every row".to_owned(),
-        (1, all) => format!("; 1 of {all} rows has a difference below it"),
-        (below, all) => format!("; {below} of {all} rows have a difference below it"),
+        (0, _) => " No row has a difference below it.".to_owned(),
+        (below, all) if below == all => " Every row has a difference below it.".to_owned(),
+        (1, all) => format!(" 1 of {all} rows has a difference below it."),
+        (below, all) => format!(" {below} of {all} rows have a difference below it."),
     };
     let size = points(largest.difference);
     match found {
-        [_] => format!("The difference, {size}, is {of}{rest}."),
+        [_] => format!("The difference is {size}; {noise}.{rest}"),
         _ => format!(
-            "The largest difference, {size} ({}), is {of}{rest}.",
+            "The largest difference is {size} ({}); {noise}.{rest}",
             largest.title
         ),
     }
@@ -116,7 +110,7 @@ mod tests {
                 vec![&small],
                 vec![
                     "The difference is not significant at 0.05.",
-                    "The difference, 0.10 points, is below the standard deviation between seeds there (“on”), 1.00 points.",
+                    "The difference is 0.10 points; the standard deviation between seeds of “on” is 1.00 points there.",
                     "An epoch with “off” takes 50 % less time (geometric mean).",
                 ],
             ),
@@ -124,7 +118,7 @@ mod tests {
                 vec![&small, &large],
                 vec![
                     "1 of 2 differences is significant at 0.05 (paired t-test, Holm).",
-                    "The largest difference, 5.00 points (Last layer on RTE), is not below the standard deviation between seeds there (“on”), 1.00 points; 1 of 2 rows has a difference below it.",
+                    "The largest difference is 5.00 points (Last layer on RTE); the standard deviation between seeds of “on” is 1.00 points there. 1 of 2 rows has a difference below it.",
                     "An epoch takes the same time either way.",
                 ],
             ),

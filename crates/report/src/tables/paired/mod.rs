@@ -115,6 +115,7 @@ impl TableKind for Paired {
                         notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
                     Err(why) => {
+                        let why = why.trim_start_matches(&format!("{}: ", task.title));
                         notes.push(format!("{title} on {}: empty, because {why}", task.title))
                     }
                 }

@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 use totune_evidence::compare::Comparison;
-use totune_evidence::text::{Scale, counted, in_sentence};
+use totune_evidence::text::{Scale, counted};
 
 use super::baseline::{BaselineComparison, POINT};
-use super::phrases::{closed, share, time_text};
+use super::phrases::{share, time_text};
 
 /// The headline of a page: advice, and the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Headline {
-    /// `Within a point of all layers, and faster: last 4 layers, 2e-5`, or that it is not decided.
+    /// `“Last 4 layers” stays within a point of “All layers” in less time`, or that it is not decided.
     pub(crate) advice: String,
-    /// `Last 4 layers, 2e-5, minus all layers`: the comparison that the numbers are of, where no advice may be given.
+    /// `“Last 4 layers” minus “All layers”`: the comparison that the numbers are of, where no advice may be given.
     pub(crate) compares: String,
     /// `+0.71 points, 95 % interval [-0.45, 1.87], 8 tasks; in 65 % of the training time`.
     pub(crate) measured: String,
@@ -100,21 +100,21 @@ pub(super) fn by_score(a: &&BaselineComparison, b: &&BaselineComparison) -> Orde
 /// Advice on the first group, with its numbers; `None` where nothing can be compared.
 pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Option<Headline> {
     let first = first(compared)?;
-    let (title, baseline) = (in_sentence(&first.title), in_sentence(baseline));
+    let [title, baseline] = [&first.title, baseline].map(|title| format!("“{title}”"));
     let advice = match first.choice() {
         Choice::Cheaper if first.is_above() => {
-            format!("Better than {baseline}, and faster: {title}")
+            format!("{title} scores higher than {baseline}, in less time")
         }
-        Choice::Cheaper => format!("Within a point of {baseline}, and faster: {title}"),
-        Choice::Better => format!("Better than {baseline}: {title}"),
-        Choice::Open => format!("Not decided between {} and {baseline}", closed(&title)),
+        Choice::Cheaper => format!("{title} stays within a point of {baseline}, in less time"),
+        Choice::Better => format!("{title} scores higher than {baseline}"),
+        Choice::Open => format!("Not decided between {title} and {baseline}"),
         Choice::Worse => {
             format!("Stay with {baseline}; the closest of the others is {title}")
         }
     };
     Some(Headline {
         advice,
-        compares: format!("{} minus {baseline}", closed(&first.title)),
+        compares: format!("{title} minus {baseline}"),
         measured: first.measured(),
         decided: first.choice() != Choice::Open,
     })
@@ -149,27 +149,27 @@ mod tests {
         for (compared, expected, decided) in [
             (
                 vec![&far, &wide, &close, &slow],
-                "Within a point of all layers, and faster: three, 2e-5 (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks; 90 % of the gain over the floor, in 50 % of the training time)",
+                "“Three, 2e-5” stays within a point of “All layers”, in less time (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks; 90 % of the gain over the floor, in 50 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide, &slow],
-                "Better than all layers: two phases (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks; 90 % of the gain over the floor, in 2.5 times the training time)",
+                "“Two phases” scores higher than “All layers” (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks; 90 % of the gain over the floor, in 2.5 times the training time)",
                 true,
             ),
             (
                 vec![&far, &both],
-                "Better than all layers, and faster: LoRA (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks; 90 % of the gain over the floor, in 80 % of the training time)",
+                "“LoRA” scores higher than “All layers”, in less time (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks; 90 % of the gain over the floor, in 80 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide],
-                "Not decided between two and all layers (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks; 90 % of the gain over the floor, in 30 % of the training time)",
+                "Not decided between “Two” and “All layers” (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks; 90 % of the gain over the floor, in 30 % of the training time)",
                 false,
             ),
             (
                 vec![&far],
-                "Stay with all layers; the closest of the others is one (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks; 90 % of the gain over the floor, in 20 % of the training time)",
+                "Stay with “All layers”; the closest of the others is “One” (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks; 90 % of the gain over the floor, in 20 % of the training time)",
                 true,
             ),
         ] {
@@ -190,7 +190,7 @@ mod tests {
         };
         assert_eq!(
             said(&[once]),
-            ("Not decided between few and all layers (-8.00 points, one seed, so no interval, 4 tasks)".to_owned(), false)
+            ("Not decided between “Few” and “All layers” (-8.00 points, one seed, so no interval, 4 tasks)".to_owned(), false)
         );
         assert_eq!(headline(&[], "All layers"), None);
     }
