@@ -11,9 +11,8 @@ impl RenderedTable {
         let filled: Vec<bool> = (0..self.columns.len())
             .map(|at| self.has_value(at))
             .collect();
-        let has_ours = self.columns.iter().zip(&filled);
-        let has_ours = has_ours.filter(|(column, filled)| column.class == "ours" && **filled);
-        if has_ours.count() == 0 {
+        let mut columns = self.columns.iter().zip(&filled);
+        if !columns.any(|(column, filled)| column.class == "ours" && *filled) {
             return self;
         }
         let mut kept: Vec<bool> = Vec::new();

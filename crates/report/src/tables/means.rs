@@ -137,7 +137,11 @@ impl TableKind for Means {
             let rows = self.rows.iter().map(|row| self.fill(row, part, scope));
             filled.push((part, rows.collect::<Result<Vec<Filled>>>()?));
         }
-        let in_use = in_use(filled.iter().flat_map(|(_, rows)| rows));
+        // Columns with a number in any row; where none has one, each of them is to be run.
+        let rows = || filled.iter().flat_map(|(_, rows)| rows);
+        let nothing = rows().all(Filled::is_empty);
+        let has_number = |at: usize| nothing || rows().any(|row| row.samples[at].n() > 0);
+        let in_use: Vec<bool> = (0..self.columns.len()).map(has_number).collect();
         for (part, rows) in filled {
             for row in &rows {
                 folds |= row.samples.iter().any(Sample::is_folds);
@@ -224,20 +228,6 @@ impl MeansColumn {
     }
 }
 
-/// Whether each column has a number in any of the rows; where none has, all count.
-fn in_use<'a>(rows: impl Iterator<Item = &'a Filled<'a>> + Clone) -> Vec<bool> {
-    let mut used: Vec<bool> = Vec::new();
-    for row in rows {
-        used.resize(row.samples.len(), false);
-        let has_number = row.samples.iter().map(|sample| sample.n() > 0);
-        used.iter_mut()
-            .zip(has_number)
-            .for_each(|(used, now)| *used |= now);
-    }
-    let any = used.contains(&true);
-    used.iter().map(|used| *used || !any).collect()
-}
-
 /// A row with the numbers of each column.
 struct Filled<'a> {
     row: &'a MeansRow,
@@ -301,9 +291,12 @@ impl Filled<'_> {
                 let note = sample.note.as_ref()?;
                 Some((&column.title, note))
             });
-        let empty = unrun.map(|(column, note)| match self.is_empty() {
-            true => format!("{name}: empty, because {note}"),
-            false => format!("{name}, {column}: empty, because {note}"),
+        let empty = unrun.map(|(column, note)| {
+            if self.is_empty() {
+                format!("{name}: empty, because {note}")
+            } else {
+                format!("{name}, {column}: empty, because {note}")
+            }
         });
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
