@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::command::{
     bench, collect, compare, completions, curves, data, doctor, encoders, experiment, init, papers,
@@ -69,6 +69,15 @@ pub enum Command {
 }
 
 impl Args {
+    /// The arguments of this process.
+    ///
+    /// # Errors
+    /// What clap has to say of them, which may be the help that they ask for.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        let command = Self::command().mut_args(without_empty_variable);
+        Self::from_arg_matches(&command.try_get_matches()?)
+    }
+
     /// Runs the given command in a program that started at `start`.
     pub fn run(self, start: Instant) -> Result<u8> {
         if self.global.log_format == LogFormat::Json {
@@ -110,5 +119,15 @@ impl Args {
             }
         };
         code.map(exit_code)
+    }
+}
+
+/// An empty environment variable counts as unset: clap would ask for the value of an option that was not given.
+fn without_empty_variable(arg: Arg) -> Arg {
+    let value = arg.get_env().and_then(std::env::var_os);
+    if value.is_some_and(|value| value.is_empty()) {
+        arg.env(None::<&str>)
+    } else {
+        arg
     }
 }

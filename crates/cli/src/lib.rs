@@ -24,14 +24,14 @@ mod signals;
 
 use std::time::Instant;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 /// Runs the command line, and ends the process with its exit code.
 pub fn main() -> ! {
     let start = Instant::now();
     memory::keep_freed_memory();
     signals::end_with_the_reader();
-    exit::end(match args::Args::try_parse() {
+    exit::end(match args::Args::of_process() {
         Ok(args) => args.run(start).unwrap_or_else(|error| exit::report(&error)),
         Err(help) => print::help(&help),
     })

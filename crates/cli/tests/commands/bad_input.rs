@@ -7,6 +7,17 @@ use totune_record::Tables;
 use crate::support::{Checkout, CommandOutput, SPARSE, TUNE};
 
 #[test]
+fn an_empty_variable_counts_as_unset() {
+    let checkout = Checkout::new();
+    let mut command = checkout.command(&["papers"]);
+    for variable in ["TOTUNE_DATA", "TOTUNE_ENCODERS", "TOTUNE_CACHE"] {
+        command.env(variable, "");
+    }
+    let said = CommandOutput::from(command.output().expect("starts"));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+}
+
+#[test]
 fn unknown_names_are_answered_with_the_near_one_and_the_list() {
     let checkout = Checkout::new();
     for (arguments, expected) in [
