@@ -115,7 +115,9 @@ impl TableKind for Paired {
                         notes.extend(of_row.map(|note| format!("{title}: {note}")));
                     }
                     Err(why) => {
-                        let why = why.trim_start_matches(&format!("{}: ", task.title));
+                        // The comparison names the task too.
+                        let task_and = format!("{}: ", task.title);
+                        let why = why.strip_prefix(&task_and).unwrap_or(&why);
                         notes.push(format!("{title} on {}: empty, because {why}", task.title))
                     }
                 }
