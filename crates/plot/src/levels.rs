@@ -21,7 +21,8 @@ const NAME_LETTER: f64 = 6.2;
 const LETTERS: f64 = 10.0;
 
 /// Draws levels, whose heights `y` gives, below the data: dashed lines, and over them their names. A name stands where it
-/// meets no other one and as little as possible of other levels' lines and of `data`, the paths that are drawn later.
+/// meets no other one, where it is not taken for another level's, and then where it covers as little as possible of other
+/// levels' lines and of `data`, the paths that are drawn later.
 pub(crate) fn draw_levels(
     canvas: &mut dyn Canvas,
     plot: Frame,
@@ -35,25 +36,42 @@ pub(crate) fn draw_levels(
         draw_dashed(canvas, line, MUTED);
     }
     let points = along(&[&lines[..], data].concat());
-    let mut taken: Vec<Name> = Vec::new();
-    for level in levels {
-        let places = places(plot, y(level.at), level, levels.len());
-        let free = places.filter(|place| !taken.iter().any(|other| place.meets(other)));
-        // There are as many rows as names, so that one is free.
-        if let Some(name) = free.min_by_key(|place| place.covered(&points)) {
-            // It has a background, in case the line of another level runs through its letters all the same.
-            let [low, high] = [name.middle - LETTERS / 2.0, name.middle + LETTERS / 2.0];
-            canvas.rectangle(
-                (name.begin, low),
-                (name.begin + name.long, high),
-                PAPER,
-                PAPER,
-            );
-            let text = Text::note().anchored(name.anchor);
-            canvas.text(name.x, name.middle, &level.text, &text);
-            taken.push(name);
-        }
+    let named: Vec<(f64, &str)> = levels
+        .iter()
+        .map(|level| (y(level.at), &*level.text))
+        .collect();
+    for (name, of) in names(plot, &named, &points) {
+        // It has a background, in case the line of another level runs through its letters all the same.
+        let [low, high] = [name.middle - LETTERS / 2.0, name.middle + LETTERS / 2.0];
+        canvas.rectangle(
+            (name.begin, low),
+            (name.begin + name.long, high),
+            PAPER,
+            PAPER,
+        );
+        let text = Text::note().anchored(name.anchor);
+        canvas.text(name.x, name.middle, of, &text);
     }
+}
+
+/// A place for the name of each level, of which `levels` has heights and names.
+fn names<'a>(
+    plot: Frame,
+    levels: &[(f64, &'a str)],
+    points: &[(f64, f64)],
+) -> Vec<(Name, &'a str)> {
+    let mut taken: Vec<(Name, &str)> = Vec::new();
+    for &(y, text) in levels {
+        // A name meets those of two rows at most, so that one of so many is free.
+        let free = places(plot, y, text, 2 * levels.len())
+            .filter(|place| !taken.iter().any(|(other, _)| place.meets(other)));
+        let best = free.min_by_key(|place| {
+            let is_swapped = taken.iter().any(|(other, _)| place.is_swapped(other));
+            (is_swapped, place.nearer(levels), place.covered(points))
+        });
+        taken.extend(best.map(|name| (name, text)));
+    }
+    taken
 }
 
 /// A place for the name of a level.
@@ -64,6 +82,8 @@ struct Name {
     begin: f64,
     long: f64,
     middle: f64,
+    /// Height of the level.
+    y: f64,
 }
 
 impl Name {
@@ -71,6 +91,17 @@ impl Name {
         (self.middle - other.middle).abs() < NAME
             && other.begin < self.begin + self.long
             && self.begin < other.begin + other.long
+    }
+
+    /// Whether it stands above a name whose level is above its own, or the other way round.
+    fn is_swapped(&self, other: &Self) -> bool {
+        (self.middle - other.middle) * (self.y - other.y) < 0.0
+    }
+
+    /// The number of levels whose lines are nearer to it than its own.
+    fn nearer(&self, levels: &[(f64, &str)]) -> usize {
+        let far = |y: f64| (y - self.middle).abs();
+        levels.iter().filter(|(y, _)| far(*y) < far(self.y)).count()
     }
 
     /// The number of points that it would cover.
@@ -84,9 +115,9 @@ impl Name {
 
 /// Places for the name of a level at the height `y`, the usual one first: above and below its line, at the right, in the
 /// middle and at the left, in `rows` rows.
-fn places(plot: Frame, y: f64, level: &Level, rows: usize) -> impl Iterator<Item = Name> {
+fn places(plot: Frame, y: f64, text: &str, rows: usize) -> impl Iterator<Item = Name> {
     let (left, width) = (plot.left, plot.width);
-    let long = NAME_LETTER * level.text.chars().count() as f64;
+    let long = NAME_LETTER * text.chars().count() as f64;
     let spots = [
         (left + width, HPos::Right, left + width - long),
         (
@@ -108,6 +139,7 @@ fn places(plot: Frame, y: f64, level: &Level, rows: usize) -> impl Iterator<Item
                 begin,
                 long,
                 middle,
+                y,
             })
         })
 }
@@ -133,27 +165,35 @@ fn along(paths: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
+    const PLOT: Frame = Frame {
+        left: 0.0,
+        top: 0.0,
+        width: 300.0,
+        height: 200.0,
+    };
+
     #[test]
     fn a_name_stands_where_it_covers_least_of_the_data() {
-        let plot = Frame {
-            left: 0.0,
-            top: 0.0,
-            width: 300.0,
-            height: 200.0,
-        };
-        let level = Level {
-            at: 0.5,
-            text: "majority 0.500".into(),
-        };
         let best = |path: Vec<(f64, f64)>| {
-            let points = along(&[path]);
-            let best = places(plot, 100.0, &level, 1).min_by_key(|place| place.covered(&points));
-            let best = best.expect("a place");
+            let (best, _) = &names(PLOT, &[(100.0, "majority 0.500")], &along(&[path]))[0];
             (best.x, best.middle)
         };
         assert_eq!(best(vec![(0.0, 10.0), (300.0, 10.0)]), (300.0, 91.0));
         // A line just above the level, at the right only, and all along.
         assert_eq!(best(vec![(200.0, 91.0), (300.0, 91.0)]), (150.0, 91.0));
         assert_eq!(best(vec![(0.0, 91.0), (300.0, 91.0)]), (300.0, 109.0));
+    }
+
+    #[test]
+    fn names_of_levels_that_are_close_stand_in_the_order_of_their_lines() {
+        let (upper, lower) = ((100.0, "word counts 0.825"), (106.0, "vectors 0.802"));
+        for levels in [[upper, lower], [lower, upper]] {
+            // The data leave room above both lines only.
+            let points = along(&[vec![(0.0, 115.0), (300.0, 115.0)]]);
+            let mut names = names(PLOT, &levels, &points);
+            names.sort_by(|(a, _), (b, _)| a.middle.total_cmp(&b.middle));
+            let order: Vec<&str> = names.into_iter().map(|(_, text)| text).collect();
+            assert_eq!(order, ["word counts 0.825", "vectors 0.802"]);
+        }
     }
 }
