@@ -13,6 +13,7 @@ mod atomic;
 mod cell;
 mod checksum;
 mod growing;
+mod missing;
 mod order;
 mod parquet;
 mod rows;
@@ -22,6 +23,7 @@ mod trouble;
 mod versions;
 
 pub use atomic::{create_folder, sync_folder, unique_name, write_atomically};
+pub use missing::{read_missing, write_missing};
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
 pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};

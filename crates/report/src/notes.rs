@@ -2,45 +2,60 @@
 
 use std::collections::BTreeSet;
 
+use totune_evidence::select::runs::NOT_YET;
+
 /// From how many on rows or lines without runs are named in one note.
 const MANY: usize = 3;
-/// Words of a note on a group without runs on some tasks, which follow.
+/// Words of a note on a group whose runs on some tasks are still to be made; the tasks follow.
 pub(crate) const YET: &str = " has no run yet on ";
+/// Words of a note on a group that nobody asks for on some tasks; the tasks follow.
+pub(crate) const NOT_RUN: &str = " has no run on ";
 
-/// The same notes, with one for all rows, or lines, or boxes that have no run yet where there are many: the reason is the
+/// The same notes, with one for all rows, or lines, or boxes that have no run where there are many: the reason is the
 /// same for each, and a grid that has just begun would repeat it on every line of a page.
 pub(crate) fn merged(mut notes: Vec<String>) -> Vec<String> {
     for what in ["empty", "no line", "no box"] {
-        let mark = format!(": {what}, because ");
-        let unrun = |note: &String| {
-            let (name, why) = note.split_once(&mark)?;
-            why.contains("no run has").then(|| name.to_owned())
-        };
-        let names: Vec<String> = notes.iter().filter_map(unrun).collect();
-        let Some(first) = notes.iter().position(|note| unrun(note).is_some()) else {
-            continue;
-        };
-        if names.len() < MANY {
-            continue;
+        for (why, words) in [(NOT_YET, NOT_YET), ("no run has", "they have no run")] {
+            merge_reason(&mut notes, what, (why, words));
         }
-        notes[first] = format!("{what}, because they have no run: {}", names.join("; "));
+    }
+    for (words, together) in [(YET, "no run yet on"), (NOT_RUN, "no run on")] {
+        merge_tasks(&mut notes, words, together);
+    }
+    notes
+}
+
+/// Merges notes that name one row, or line, or box each, with the same reason.
+fn merge_reason(notes: &mut Vec<String>, what: &str, (why, words): (&str, &str)) {
+    let mark = format!(": {what}, because ");
+    let unrun = |note: &String| {
+        let (name, because) = note.split_once(&mark)?;
+        because.contains(why).then(|| name.to_owned())
+    };
+    let names: Vec<String> = notes.iter().filter_map(unrun).collect();
+    let first = notes.iter().position(|note| unrun(note).is_some());
+    if let Some(first) = first.filter(|_| names.len() >= MANY) {
+        notes[first] = format!("{what}, because {words}: {}", names.join("; "));
         notes.retain(|note| unrun(note).is_none());
     }
-    let on = |note: &String| note.split_once(YET).map(|(_, tasks)| tasks.to_owned());
+}
+
+/// Merges notes that name one group each, with the same tasks after `words`.
+fn merge_tasks(notes: &mut Vec<String>, words: &str, together: &str) {
+    let on = |note: &String| note.split_once(words).map(|(_, tasks)| tasks.to_owned());
     let several: BTreeSet<String> = notes.iter().filter_map(on).collect();
     for tasks in several {
         let of_tasks = |note: &String| {
-            let (name, others) = note.split_once(YET)?;
+            let (name, others) = note.split_once(words)?;
             (others == tasks).then(|| name.to_owned())
         };
         let names: Vec<String> = notes.iter().filter_map(of_tasks).collect();
         let first = notes.iter().position(|note| of_tasks(note).is_some());
         if let Some(first) = first.filter(|_| names.len() >= MANY) {
-            notes[first] = format!("no run yet on {tasks}: {}", names.join("; "));
+            notes[first] = format!("{together} {tasks}: {}", names.join("; "));
             notes.retain(|note| of_tasks(note).is_none());
         }
     }
-    notes
 }
 
 #[cfg(test)]
@@ -50,23 +65,25 @@ mod tests {
     #[test]
     fn many_rows_without_runs_are_one_note_and_few_keep_their_reasons() {
         let of = |notes: &[&str]| merged(notes.iter().map(|note| note.to_string()).collect());
-        let few = ["A: empty, because no run has x", "B: 1 diverged"];
+        let few = ["A: empty, because not run yet", "B: 1 diverged"];
         assert_eq!(of(&few), few);
         let many = [
             "First",
-            "A: empty, because no run has x",
+            "A: empty, because not run yet",
             "B: 1 diverged",
-            "B, on C: empty, because D has no score: no run has y",
+            "B, on C: empty, because D has no score: not run yet",
             "E: empty, because every run diverged or failed",
-            "F: empty, because no run has z",
-            "F: no line, because no run has z",
+            "F: empty, because not run yet",
+            "G: empty, because no run has x",
+            "F: no line, because not run yet",
         ];
         let expected = [
             "First",
-            "empty, because they have no run: A; B, on C; F",
+            "empty, because not run yet: A; B, on C; F",
             "B: 1 diverged",
             "E: empty, because every run diverged or failed",
-            "F: no line, because no run has z",
+            "G: empty, because no run has x",
+            "F: no line, because not run yet",
         ];
         assert_eq!(of(&many), expected);
         let yet = ["A", "B", "C", "D"].map(|name| {

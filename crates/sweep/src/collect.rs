@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use totune_model::EncoderCatalogue;
-use totune_record::{GrowingTables, RunRow, Tables, create_folder};
+use totune_record::{GrowingTables, RunRow, Tables, create_folder, write_missing};
 
 use crate::{Places, Plan, PlannedRun, Project, RunSpec, State, Store, parallel};
 
@@ -30,7 +30,7 @@ pub struct Collected {
 /// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
 ///
 /// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: complete tables are not
-/// replaced by incomplete ones. Runs made from files that have changed since are not in the plan.
+/// replaced by incomplete ones. The specs of those that are not stand next to the tables. Runs made from files that have changed since are not in the plan.
 pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> {
     let Places { project, store, .. } = places;
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
@@ -58,6 +58,11 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
         let _ = std::fs::remove_dir(&folder);
     }
     merged?;
+    let missing = plan.runs.iter().filter(|run| !there(run));
+    let missing = missing.filter(|run| run.state != State::Unresolvable);
+    let mut missing: Vec<String> = missing.map(|run| run.spec.canonical_json()).collect();
+    missing.sort();
+    write_missing(&folder, &missing)?;
     let failed = runs.iter().filter(|run| run.state == State::Failed).count();
     Ok(Collected {
         folder,

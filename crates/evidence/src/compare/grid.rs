@@ -153,6 +153,7 @@ impl Entry {
         let mut sample = Sample::default();
         sample.labels = a.sample.labels.union(&b.sample.labels).cloned().collect();
         sample.unlearned = a.sample.unlearned + b.sample.unlearned;
+        sample.pending = a.sample.pending || b.sample.pending;
         let unit = if a.sample.is_folds() {
             Unit::Fold
         } else {

@@ -32,6 +32,8 @@ pub struct TaskRuns<'a> {
     pub lost: BTreeMap<String, usize>,
     /// The reason why there is no run at all, if there is none.
     pub note: Option<String>,
+    /// Whether runs of it are still to be made.
+    pub pending: bool,
     /// Labels of the runs.
     pub labels: BTreeSet<String>,
 }
@@ -65,6 +67,7 @@ impl<'a> TaskRuns<'a> {
             let from = format!("{}: group `{name}` on {}", scope.from, task.title);
             let selection = scope.runs.select(&all, &from)?;
             result.note = result.note.or(selection.note);
+            result.pending |= selection.pending;
             for run in selection.runs {
                 result.add(run, number, &from)?;
             }
@@ -133,6 +136,7 @@ impl<'a> TaskRuns<'a> {
         let mut sample = Sample::default();
         sample.lost = self.lost.clone();
         sample.note = self.note.clone();
+        sample.pending = self.pending;
         sample.labels = self.labels.clone();
         sample.seedless = self.all().all(Run::is_seedless);
         for run in self.all() {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use totune_stats::{Estimate, Interval, mean, sd, t_interval};
 
 use crate::plan::Unit;
+use crate::select::runs::NOT_YET;
 use crate::text::{counted, counts};
 
 /// Confidence of every interval on the page.
@@ -29,6 +30,8 @@ pub struct Sample {
     pub lost: BTreeMap<String, usize>,
     /// The reason why there is none at all, if so.
     pub note: Option<String>,
+    /// Whether there is none because its runs are still to be made.
+    pub pending: bool,
     /// Labels of its runs.
     pub labels: BTreeSet<String>,
     /// Whether none of its runs involves randomness, so that every seed gives the same number.
@@ -68,6 +71,7 @@ impl Sample {
                 *pool.lost.entry(status).or_default() += n;
             }
             pool.note = pool.note.or(sample.note);
+            pool.pending |= sample.pending;
             pool.labels.extend(sample.labels);
             pool.seedless &= sample.seedless;
             pool.unlearned += sample.unlearned;
@@ -128,12 +132,21 @@ impl Sample {
         estimate.map(|estimate| levels.map(|level| estimate.interval(level)))
     }
 
-    /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, `no run`.
+    /// What stands in the place of its numbers where there is none.
+    pub fn absent(&self) -> &'static str {
+        match (self.pending, self.lost.is_empty()) {
+            (true, _) => NOT_YET,
+            (false, true) => "\u{2013}",
+            (false, false) => "none",
+        }
+    }
+
+    /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, and as of [`Self::absent`] for none.
     pub fn unit(&self) -> String {
         let distinct =
             |field: fn(&Key) -> u64| self.keys.iter().map(field).collect::<BTreeSet<_>>().len();
         match (self.n(), distinct(|key| key.fold), distinct(|key| key.seed)) {
-            (0, ..) => "no run".to_owned(),
+            (0, ..) => self.absent().to_owned(),
             (1, ..) => "1 run".to_owned(),
             (n, folds, _) if n == folds => counted(n, "fold"),
             (n, _, seeds) if n == seeds => counted(n, "seed"),
@@ -236,7 +249,7 @@ mod tests {
         );
         assert_eq!(sample(&[(0, 1), (0, 1)]).unit(), "2 runs");
         assert_eq!(sample(&[(0, 1)]).unit(), "1 run");
-        assert_eq!(sample(&[]).unit(), "no run");
+        assert_eq!(sample(&[]).unit(), "\u{2013}");
     }
 
     #[test]

@@ -271,7 +271,10 @@ impl Filled<'_> {
                 cells.push(Cell::of(paper));
             }
             let mean = format!("{mean}{}", sample.mark());
-            cells.extend([Cell::of(mean).detail(interval).or("no run"), Cell::of(sd)]);
+            cells.extend([
+                Cell::of(mean).detail(interval).or(sample.absent()),
+                Cell::of(sd),
+            ]);
         }
         let [unit, lost] = self.runs();
         cells.push(Cell::of(unit).detail(lost));
@@ -349,7 +352,7 @@ mod tests {
         let table = fixture::table("table-2");
         let rows = &table.parts[0].rows;
         let row = rows.iter().find(|row| row[0].main == "Absent").unwrap();
-        assert_eq!((row[2].main.as_str(), row[2].empty), ("", "no run"));
+        assert_eq!((row[2].main.as_str(), row[2].empty), ("", "\u{2013}"));
         let says = |note: &String| note.starts_with("Absent: empty, because no run has");
         assert!(table.notes.iter().any(says), "{:?}", table.notes);
     }

@@ -19,12 +19,17 @@ use crate::select::training_data::TrainingData;
 use crate::toml_file::did_you_mean;
 
 mod condition;
+mod missing;
 mod run;
 
 use condition::{holds, wanted};
+use missing::Missing;
 pub(crate) use run::facts;
 pub use run::{EpochScore, Run};
 use run::{Scores, took};
+
+/// The reason why a selection has no runs where they are still to be made.
+pub const NOT_YET: &str = "not run yet";
 
 /// Values that runs have in place of an expected one, of which a note names so many.
 const NAMED: usize = 5;
@@ -33,6 +38,7 @@ const NAMED: usize = 5;
 #[derive(Debug)]
 pub struct Runs {
     runs: Vec<Run>,
+    missing: Missing,
     /// Ensembles of runs; see [`crate::select::ensemble`].
     ensembles: Formed,
     /// Summary of where their seconds are from.
@@ -57,11 +63,11 @@ pub(crate) struct Formed {
 }
 
 impl Runs {
-    /// The runs of `rows`, with the seconds of the timing pass in the folder `results` and the encoders' cards in
-    /// `card_folders`.
+    /// The runs of `rows`, with the seconds of the timing pass and the missing runs in the folder `results` and the
+    /// encoders' cards in `card_folders`.
     ///
     /// # Errors
-    /// Where the timing pass or a card cannot be read, or a spec is not JSON.
+    /// Where the timing pass, a missing run or a card cannot be read, or a spec is not JSON.
     pub fn read(card_folders: &[&Path], results: &Path, mut rows: StoredTables) -> Result<Self> {
         let took: Vec<f64> = rows.runs.iter().map(took).collect();
         let retimed = retime(&mut rows.runs, &mut rows.evals, &read_timing(results)?);
@@ -72,6 +78,7 @@ impl Runs {
         }
         Ok(Self {
             retimed,
+            missing: Missing::read(results)?,
             training_data: TrainingData::read(card_folders)?,
             ..read
         })
@@ -112,6 +119,7 @@ impl Runs {
             .collect();
         Ok(Self {
             runs,
+            missing: Missing::default(),
             ensembles: Formed::default(),
             measured,
             scored,
@@ -188,7 +196,7 @@ impl Runs {
 
     /// The runs that meet every condition; `from` prefixes errors.
     ///
-    /// No run at all is a note, not an error: it may not have been run yet. A path that the runs in question
+    /// No run at all is a note, not an error: it may not have been run yet, or the profile may not ask for it. A path that the runs in question
     /// do not have is an error, since it would select nothing for ever.
     pub fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
         let (among, mut note) = match conditions.get(ENSEMBLE) {
@@ -214,6 +222,7 @@ impl Runs {
             "arm" => (2, false),
             path => (3, !everywhere(path)),
         });
+        let mut asked: Vec<(&str, Vec<Value>)> = Vec::new();
         for (path, condition) in ordered {
             let wanted = wanted(condition).with_context(|| format!("{from}: where `{path}`"))?;
             if !selected.is_empty() && !among.iter().any(|run| run.facts.contains_key(path)) {
@@ -227,20 +236,29 @@ impl Runs {
             if kept.is_empty() && note.is_none() {
                 let found = selected.iter().filter_map(|run| run.facts.get(path));
                 let found: BTreeSet<String> = found.map(Value::to_string).collect();
-                let wanted: Vec<String> = wanted.iter().map(Value::to_string).collect();
+                let values: Vec<String> = wanted.iter().map(Value::to_string).collect();
                 note = Some(format!(
                     "no run has {path} = {}{}",
-                    wanted.join(" or "),
+                    values.join(" or "),
                     instead(path, found)
                 ));
             }
             selected = kept;
+            asked.push((path, wanted));
+        }
+        let is_setting = |path: &str| among.iter().any(|run| run.asked.contains(path));
+        let pending = selected.is_empty()
+            && !conditions.contains_key(ENSEMBLE)
+            && self.missing.any(&asked, is_setting);
+        if pending {
+            note = Some(NOT_YET.to_owned());
         }
         let ids = selected.iter().map(|run| run.row.run_id.clone());
         self.selected.borrow_mut().extend(ids);
         Ok(Selection {
             runs: selected,
             note,
+            pending,
         })
     }
 
@@ -253,6 +271,7 @@ impl Runs {
         }
         let mut sample = Sample::default();
         sample.note = selection.note;
+        sample.pending = selection.pending;
         sample.seedless = selection.runs.iter().all(|run| run.is_seedless());
         for run in selection.runs {
             sample.labels.extend(run.labels.iter().cloned());
@@ -349,6 +368,8 @@ pub struct Selection<'a> {
     pub runs: Vec<&'a Run>,
     /// The reason why nothing was selected, if nothing was.
     pub note: Option<String>,
+    /// Whether nothing was selected because the runs are still to be made.
+    pub pending: bool,
 }
 
 #[cfg(test)]

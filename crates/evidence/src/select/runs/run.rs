@@ -353,7 +353,7 @@ pub(crate) fn facts(row: &RunRow) -> Result<(BTreeMap<String, Value>, BTreeSet<S
     Ok((facts, paths))
 }
 
-fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
+pub(super) fn flatten(path: &str, value: Value, facts: &mut BTreeMap<String, Value>) {
     let fields = match value {
         Value::Object(fields) => fields,
         // A setting that is not in force.

@@ -38,6 +38,28 @@ fn a_value_no_run_has_selects_nothing_and_says_what_there_is() {
 }
 
 #[test]
+fn a_selection_without_runs_says_whether_they_are_still_to_be_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let specs = [r#"{"experiment":"table-2","arm":"later"}"#.to_owned()];
+    totune_record::write_missing(folder.path(), &specs).unwrap();
+    let tables = totune_synthetic::tables().into();
+    let runs = Runs::read(&[], folder.path(), tables).unwrap();
+    let measure = Measure::score("accuracy", TEST);
+    for (arm, absent, why) in [
+        ("later", NOT_YET, NOT_YET),
+        ("never", "\u{2013}", "no run has arm = \"never\""),
+    ] {
+        let conditions = Where::from([
+            ("experiment".to_owned(), "table-2".into()),
+            ("arm".to_owned(), arm.into()),
+        ]);
+        let sample = runs.sample(&conditions, &measure, "here").unwrap();
+        assert_eq!(sample.absent(), absent);
+        assert_eq!(sample.note.as_deref(), Some(why));
+    }
+}
+
+#[test]
 fn a_condition_of_another_kind_is_refused() {
     assert!(
         select("seed = { from = 1 }")

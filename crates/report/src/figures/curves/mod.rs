@@ -136,7 +136,7 @@ impl Lines {
             .collect();
         let line = |group: &Chosen| {
             let from = format!("{from}: group `{}`", group.name);
-            let Selection { mut runs, note } = runs.select(&group.conditions, &from)?;
+            let Selection { mut runs, note, .. } = runs.select(&group.conditions, &from)?;
             // Both must hold, whereas extending one map by the other would lose the first value of a path.
             runs.retain(|run| ids.contains(run.row.run_id.as_str()));
             // Trials are drawn only where their experiment is requested by name, and never pooled with other runs.

@@ -78,7 +78,7 @@ impl Matrix {
         });
         let ours = line(&row.title, self.ours(), &|cell| match cell.mean {
             None => Cell {
-                detail: "no run".to_owned(),
+                detail: cell.sample.absent().to_owned(),
                 ..Cell::default()
             },
             Some(mean) => self.mark(

@@ -90,7 +90,7 @@ fn a_label_stands_beside_every_row_of_its_runs_and_of_no_other() {
 #[test]
 fn a_row_without_runs_says_so() {
     let grid = fixture::table_of_encoders("table-2");
-    assert_eq!(cell(&grid, "Absent", "ours", 0).detail, "no run");
+    assert_eq!(cell(&grid, "Absent", "ours", 0).detail, "\u{2013}");
     let note = grid.notes.iter().find(|note| note.starts_with("Absent: "));
     assert!(
         note.is_some_and(|note| note.contains("no run has work.encoder")),

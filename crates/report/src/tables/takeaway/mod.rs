@@ -27,7 +27,7 @@ use self::row::{Row, columns};
 use self::sentences::{provenance, sentences};
 use super::{Csv, RenderedTable};
 use crate::item::Heading;
-use crate::notes::{YET, merged};
+use crate::notes::{NOT_RUN, YET, merged};
 
 /// `[[takeaway]]` in `report.toml`.
 #[derive(Debug, Deserialize)]
@@ -250,9 +250,14 @@ fn paired<'a>(
 /// Runs of a group that were lost, and why it has no score on a task; tasks of several without a run are one note.
 fn missing(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Vec<String> {
     let group = &group.title;
-    let (mut notes, mut without) = (Vec::new(), Vec::new());
+    let (mut notes, mut pending, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
     for (task, task_runs) in tasks.iter().zip(on) {
         if tasks.len() > 1 && task_runs.all().next().is_none() {
+            let without = if task_runs.pending {
+                &mut pending
+            } else {
+                &mut unasked
+            };
             without.push(task.title.as_str());
             continue;
         }
@@ -265,8 +270,10 @@ fn missing(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Vec<String> {
             notes.push(format!("{group} has no score on {}: {why}", task.title));
         }
     }
-    if !without.is_empty() {
-        notes.push(format!("{group}{YET}{}", joined(&without)));
+    for (words, without) in [(YET, pending), (NOT_RUN, unasked)] {
+        if !without.is_empty() {
+            notes.push(format!("{group}{words}{}", joined(&without)));
+        }
     }
     notes
 }
@@ -350,11 +357,11 @@ mod tests {
         let notes = asked.render(&scope).unwrap().table.notes;
         let without: Vec<_> = notes
             .iter()
-            .filter(|note| note.contains("no run yet"))
+            .filter(|note| note.contains("no run on"))
             .collect();
         assert_eq!(
             without,
-            ["Last two layers has no run yet on Letters and Sounds"]
+            ["Last two layers has no run on Letters and Sounds"]
         );
     }
 
