@@ -3,6 +3,7 @@
 use std::fs;
 
 use totune_record::Tables;
+use totune_sweep::State;
 
 use crate::support::{Checkout, CommandOutput, SPARSE, TUNE};
 
@@ -209,7 +210,10 @@ fn a_run_that_fails_is_a_row_and_the_others_go_on() {
     let said = checkout.run(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert!(said.err.contains("2 of 10 runs failed"), "{}", said.err);
-    assert_eq!((checkout.count("done"), checkout.count("failed")), (8, 2));
+    assert_eq!(
+        (checkout.count(State::Done), checkout.count(State::Failed)),
+        (8, 2)
+    );
 
     let said = checkout.run(&["collect", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
@@ -274,7 +278,10 @@ fn a_table_that_was_cut_short_is_run_again() {
         fs::write(&path, &bytes[..bytes.len() / 2]).expect("write");
     }
     assert_eq!(
-        (checkout.count("interrupted"), checkout.count("done")),
+        (
+            checkout.count(State::Interrupted),
+            checkout.count(State::Done)
+        ),
         (3, 3)
     );
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
@@ -382,12 +389,12 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
         "{}",
         said.err
     );
-    assert_eq!(checkout.count("done"), 0);
+    assert_eq!(checkout.count(State::Done), 0);
     let left: Vec<_> = fs::read_dir(checkout.path("runs")).expect("runs").collect();
     assert!(!left.is_empty(), "it got as far as writing");
 
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
-    assert_eq!(checkout.count("done"), 6);
+    assert_eq!(checkout.count(State::Done), 6);
 }
 
 /// Checks for exit code 2, the message, and neither runs nor results.

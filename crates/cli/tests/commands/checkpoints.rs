@@ -8,6 +8,8 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use totune_sweep::State;
+
 use crate::support::{Checkout, CommandOutput, TUNE};
 
 /// Checkpoints after every step.
@@ -209,7 +211,7 @@ fn without_checkpoints_an_interrupted_run_begins_again() {
     ];
     let child = checkout.command(&off).spawn().expect("starts");
     let begun = Instant::now();
-    while checkout.count("running") == 0 {
+    while checkout.count(State::Running) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no run begins");
         sleep(Duration::from_millis(20));
     }

@@ -6,6 +6,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use totune_sweep::State;
+
 use crate::support::{Checkout, CommandOutput, RUNS, TUNE};
 
 /// The lines of a script, and that bash takes it.
@@ -46,7 +48,7 @@ fn each_worker_does_all_runs_and_its_own_first() {
         let line = ["sweep", "run", "trial", "fixture", "--worker", worker];
         let said = checkout.run(&[&line[..], &["--log-format", "json"]].concat());
         assert_eq!(
-            (said.code, checkout.count("done")),
+            (said.code, checkout.count(State::Done)),
             (Some(0), 4),
             "{}",
             said.err
@@ -90,7 +92,7 @@ fn a_dry_run_writes_scripts_that_can_be_read() {
     let collect = script(paths[1]);
     assert!(collect.contains(" collect trial fixture\n"), "{collect}");
     assert!(!collect.contains("--gres"), "{collect}");
-    assert_eq!(checkout.count("missing"), RUNS);
+    assert_eq!(checkout.count(State::Missing), RUNS);
 }
 
 #[test]

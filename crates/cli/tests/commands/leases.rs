@@ -7,6 +7,8 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use totune_sweep::State;
+
 use crate::support::{Checkout, CommandOutput, TUNE};
 
 /// Runs long enough to be stopped in the middle: two, of a few seconds each.
@@ -79,7 +81,7 @@ fn a_process_stopped_past_its_lease_loses_the_run_and_changes_nothing_when_it_co
     // Takes over what the stopped process holds, once that is stale, and does the rest.
     let said = end(sweep(&disturbed));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert_eq!(disturbed.count("done"), expected.runs.len());
+    assert_eq!(disturbed.count(State::Done), expected.runs.len());
     let published = fs::read(disturbed.published(&id).join("runs.parquet")).expect("a table");
 
     signal(&stopped, "-CONT");
@@ -115,7 +117,7 @@ fn a_run_of_a_machine_that_died_is_taken_over_when_its_lease_is_stale() {
         file.set_modified(tomorrow).expect("a date");
     }
     assert_eq!(
-        checkout.count("running"),
+        checkout.count(State::Running),
         1,
         "nobody knows that it has ended"
     );
@@ -123,7 +125,7 @@ fn a_run_of_a_machine_that_died_is_taken_over_when_its_lease_is_stale() {
     let said = end(sweep(&checkout));
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(begun.elapsed() >= Duration::from_secs(2));
-    assert_eq!(checkout.count("done"), 2);
+    assert_eq!(checkout.count(State::Done), 2);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use totune_sweep::State;
+
 use crate::support::{Checkout, CommandOutput, RUNS, TUNE};
 
 /// Number of kills in the kill test; `TOTUNE_TEST_KILLS=500` for a thorough one.
@@ -28,7 +30,7 @@ fn a_sweep_killed_again_and_again_ends_with_the_same_rows() {
     while killed < kills() {
         // A store is killed until it is finished; then the next one.
         let disturbed = Checkout::new();
-        while disturbed.count("done") < RUNS && killed < kills() {
+        while disturbed.count(State::Done) < RUNS && killed < kills() {
             let mut child = disturbed
                 .command(&["sweep", "run", "trial", "fixture"])
                 .spawn()
@@ -77,7 +79,7 @@ fn shards_together_are_the_whole() {
     for shard in ["1/3", "3/3", "2/3"] {
         checkout.succeed(&["sweep", "run", "trial", "fixture", "--shard", shard]);
     }
-    assert_eq!(checkout.count("done"), RUNS);
+    assert_eq!(checkout.count(State::Done), RUNS);
 }
 
 #[test]
@@ -113,7 +115,7 @@ fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
         .spawn()
         .expect("starts");
     let begun = Instant::now();
-    while checkout.count("running") == 0 {
+    while checkout.count(State::Running) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no run begins");
         sleep(Duration::from_millis(50));
     }
@@ -129,7 +131,10 @@ fn a_request_to_terminate_stops_cleanly_and_says_how_to_resume() {
         said.err
     );
     assert_eq!(
-        (checkout.count("interrupted"), checkout.count("missing")),
+        (
+            checkout.count(State::Interrupted),
+            checkout.count(State::Missing)
+        ),
         (1, 3)
     );
 }
@@ -156,13 +161,13 @@ fn a_sweep_continues_from_collected_runs() {
     let moved = Checkout::new();
     moved.succeed(&["sweep", "run", "trial", "fixture", "--shard", "1/2"]);
     moved.succeed(&["collect", "trial", "fixture", "--partial"]);
-    let done = moved.count("done");
+    let done = moved.count(State::Done);
     std::fs::remove_dir_all(moved.path("runs")).expect("runs");
-    assert_eq!(moved.count("missing"), RUNS);
+    assert_eq!(moved.count(State::Missing), RUNS);
 
     let said = moved.run(&["sweep", "restore", "trial", "fixture"]);
     assert_eq!(said.err, format!("{done} runs restored, 0 were there\n"));
-    assert_eq!(moved.count("done"), done);
+    assert_eq!(moved.count(State::Done), done);
     moved.succeed(&["sweep", "run", "trial", "fixture"]);
     let said = moved.run(&["sweep", "restore", "trial", "fixture"]);
     assert_eq!(said.err, format!("0 runs restored, {done} were there\n"));

@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use totune_sweep::State;
 
 use crate::support::{Checkout, CommandOutput, TUNE};
 
@@ -58,7 +59,10 @@ fn trials(checkout: &Checkout, strategy: &str) -> Vec<(f64, Option<(bool, f64)>)
 fn the_best_trial_on_dev_gives_its_rate_to_the_runs_that_wait_for_it() {
     let checkout = Checkout::with(&[("tune", &searching("[1e-6, 1e-3, 1e-2, 1e30]"))]);
     assert_eq!(
-        (checkout.count("missing"), checkout.count("waiting")),
+        (
+            checkout.count(State::Missing),
+            checkout.count(State::Waiting)
+        ),
         (8, 4)
     );
     for run in runs(&checkout, "tune") {
@@ -76,12 +80,12 @@ fn the_best_trial_on_dev_gives_its_rate_to_the_runs_that_wait_for_it() {
         "--only",
         first.as_str().expect("an id"),
     ]);
-    assert_eq!(checkout.count("waiting"), 4);
+    assert_eq!(checkout.count(State::Waiting), 4);
     let why = &runs(&checkout, "tune")[0]["why"];
     assert_eq!(why, "waits for its search: 1 of 4 trials done");
 
     checkout.succeed(&["sweep", "run", "trial", "fixture"]);
-    assert_eq!(checkout.count("done"), 12);
+    assert_eq!(checkout.count(State::Done), 12);
     for strategy in ["full", "last-k"] {
         let trials = trials(&checkout, strategy);
         assert_eq!(trials.len(), 4);
@@ -125,7 +129,10 @@ fn where_every_trial_diverges_there_is_nothing_to_run_and_that_is_said() {
     let said = checkout.run(&["sweep", "run", "trial", "fixture"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert_eq!(
-        (checkout.count("done"), checkout.count("unresolvable")),
+        (
+            checkout.count(State::Done),
+            checkout.count(State::Unresolvable)
+        ),
         (4, 4)
     );
     let why = runs(&checkout, "tune")[0]["why"].clone();
@@ -157,7 +164,7 @@ fn two_sweeps_on_one_store_both_get_to_the_end_of_a_search() {
         let said = CommandOutput::from(child.wait_with_output().expect("ended"));
         assert_eq!(said.code, Some(0), "{}", said.err);
     }
-    assert_eq!(shared.count("done"), 10);
+    assert_eq!(shared.count(State::Done), 10);
     assert_eq!(shared.collected(), alone.collected());
 }
 
@@ -175,7 +182,7 @@ fn a_sweep_waits_for_a_trial_of_another_process_and_takes_over_what_that_leaves(
     };
     let mut workers = [spawn(&["--only", &ids[0]]), spawn(&["--only", &ids[1]])];
     let begun = Instant::now();
-    while checkout.count("running") < 2 {
+    while checkout.count(State::Running) < 2 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no run begins");
         sleep(Duration::from_millis(50));
     }
@@ -188,7 +195,7 @@ fn a_sweep_waits_for_a_trial_of_another_process_and_takes_over_what_that_leaves(
     }
     // An interrupted run is executed by the waiting sweep.
     let begun = Instant::now();
-    while checkout.count("running") == 0 {
+    while checkout.count(State::Running) == 0 {
         assert!(
             begun.elapsed() < Duration::from_secs(60),
             "it does not go on"

@@ -35,9 +35,8 @@ fn files(checkout: &Checkout, below: &str) -> Vec<String> {
 /// Changes bits of every `step`-th file of a finished store, from a random one of the first on, each `times` times.
 fn flip_store(times: usize, step: usize) {
     let mut random = Random::new();
-    let store = Job::Sweep.prepare();
-    Job::Sweep.complete(&store);
-    let expected = Job::Sweep.left(&store);
+    let undisturbed = Job::Sweep.undisturbed();
+    let (store, expected) = (undisturbed.store.again(), &undisturbed.left);
     fs::remove_dir_all(store.path("results")).expect("collected tables");
     let all = files(&store, "runs");
     let (mut named, mut tried) = (0, 0);
@@ -67,7 +66,7 @@ fn flip_store(times: usize, step: usize) {
             let said = Job::Sweep.run(&damaged);
             assert_eq!(said.code, Some(0), "{file}: {}", said.err);
             assert!(
-                Job::Sweep.left(&damaged) == expected,
+                Job::Sweep.left(&damaged) == *expected,
                 "{file}: other results"
             );
         }
@@ -92,9 +91,8 @@ fn many_changed_bits_in_a_store() {
 #[test]
 fn changed_activations_are_named_and_computed_again() {
     let mut random = Random::new();
-    let store = Job::Sweep.prepare();
-    Job::Sweep.complete(&store);
-    let expected = Job::Sweep.left(&store);
+    let undisturbed = Job::Sweep.undisturbed();
+    let store = undisturbed.store.again();
     let cached = files(&store, "runs/activations");
     let cached: Vec<&String> = cached
         .iter()
@@ -119,7 +117,10 @@ fn changed_activations_are_named_and_computed_again() {
             "{}",
             said.err
         );
-        assert!(Job::Sweep.left(&damaged) == expected, "other results");
+        assert!(
+            Job::Sweep.left(&damaged) == undisturbed.left,
+            "other results"
+        );
     }
 }
 
@@ -129,7 +130,7 @@ fn a_changed_checkpoint_lease_or_hash_changes_no_result() {
         return;
     }
     let mut random = Random::new();
-    let expected = Job::Sweep.expected();
+    let undisturbed = Job::Sweep.undisturbed();
     let store = killed(Job::Sweep, "checkpoint-00000002.safetensors");
     let all = files(&store, "");
     let of = |part: &str| {
@@ -148,7 +149,7 @@ fn a_changed_checkpoint_lease_or_hash_changes_no_result() {
         let said = Job::Sweep.run(&damaged);
         assert_eq!(said.code, Some(0), "{file}: {}", said.err);
         assert!(
-            Job::Sweep.left(&damaged) == expected,
+            Job::Sweep.left(&damaged) == undisturbed.left,
             "{file}: other results"
         );
     }
@@ -166,7 +167,7 @@ fn a_changed_checkpoint_lease_or_hash_changes_no_result() {
         "{}",
         said.err
     );
-    assert!(Job::Sweep.left(&store) == expected, "other results");
+    assert!(Job::Sweep.left(&store) == undisturbed.left, "other results");
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn a_changed_checkpoint_of_pretraining_is_refused_with_what_to_do() {
     if library().is_none() {
         return;
     }
-    let expected = Job::Pretrain.expected();
+    let undisturbed = Job::Pretrain.undisturbed();
     let store = killed(Job::Pretrain, "step-00000004.safetensors");
     let newest = store.path("runs/pretraining/tiny/step-00000004.safetensors");
     let mut bytes = fs::read(&newest).expect("a checkpoint");
@@ -227,5 +228,8 @@ fn a_changed_checkpoint_of_pretraining_is_refused_with_what_to_do() {
     assert!(said.err.contains("step-00000004"), "{}", said.err);
     fs::remove_file(newest).expect("the checkpoint");
     Job::Pretrain.complete(&store);
-    assert!(Job::Pretrain.left(&store) == expected, "other weights");
+    assert!(
+        Job::Pretrain.left(&store) == undisturbed.left,
+        "other weights"
+    );
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use totune_record::read_pretraining;
 
@@ -108,11 +110,18 @@ impl Job {
         assert_eq!(said.code, Some(0), "{self:?}: {}", said.err);
     }
 
-    /// Results of the command when nothing disturbs it.
-    pub fn expected(self) -> Left {
-        let undisturbed = self.prepare();
-        self.complete(&undisturbed);
-        self.left(&undisturbed)
+    /// The command undisturbed; tests that need it at the same time share one.
+    pub fn undisturbed(self) -> Arc<Undisturbed> {
+        static SHARED: [Mutex<Weak<Undisturbed>>; JOBS.len()] =
+            [const { Mutex::new(Weak::new()) }; JOBS.len()];
+        let own = SHARED[self as usize].lock();
+        let mut own = own.unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = own.upgrade() {
+            return known;
+        }
+        let made = Arc::new(Undisturbed::of(self));
+        *own = Arc::downgrade(&made);
+        made
     }
 
     /// Results of the command.
@@ -167,6 +176,35 @@ impl Job {
                 let counts = status.out.lines().last().unwrap_or_default();
                 vec![counts.to_string()]
             }
+        }
+    }
+}
+
+/// A job that nothing disturbed.
+pub struct Undisturbed {
+    /// A checkout in which the command can be started.
+    pub template: Checkout,
+    /// One in which it has ended.
+    pub store: Checkout,
+    /// Its results.
+    pub left: Left,
+    /// Its wall time.
+    pub took: Duration,
+}
+
+impl Undisturbed {
+    fn of(job: Job) -> Self {
+        let template = job.prepare();
+        let store = template.again();
+        let begun = Instant::now();
+        job.complete(&store);
+        let took = begun.elapsed();
+        let left = job.left(&store);
+        Self {
+            template,
+            store,
+            left,
+            took,
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::process::Child;
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::jobs::{JOBS, Job};
-use crate::support::Checkout;
 
 /// Random numbers that follow from a seed (xorshift64).
 pub struct Random(u64);
@@ -50,24 +49,14 @@ fn workers(job: Job, random: &mut Random) -> usize {
 /// Kills processes of each job in turn until there were `most` kills, and completes and compares each folder.
 fn kill(most: usize) {
     let mut random = Random::new();
-    let jobs: Vec<(Job, Checkout, Vec<String>, Duration)> = JOBS
-        .into_iter()
-        .map(|job| {
-            let (template, clock) = (job.prepare(), Instant::now());
-            let undisturbed = template.again();
-            let begun = clock.elapsed();
-            job.complete(&undisturbed);
-            let took = clock.elapsed() - begun;
-            (job, template, job.left(&undisturbed), took)
-        })
-        .collect();
+    let jobs = JOBS.map(|job| (job, job.undisturbed()));
     let mut kills = vec![0; jobs.len()];
     let mut folders = vec![0; jobs.len()];
     while kills.iter().sum::<usize>() < most {
         // Those that were killed least, since some end before.
         let fewest = (0..jobs.len()).min_by_key(|&at| kills[at]).expect("jobs");
-        let (job, template, expected, took) = &jobs[fewest];
-        let disturbed = template.again();
+        let (job, undisturbed) = &jobs[fewest];
+        let disturbed = undisturbed.template.again();
         folders[fewest] += 1;
         for _ in 0..2 + random.below(7) {
             let n = workers(*job, &mut random);
@@ -75,7 +64,7 @@ fn kill(most: usize) {
                 .map(|_| job.command(&disturbed).spawn().expect("starts"))
                 .collect();
             while !alive.is_empty() {
-                let longest = (took.as_micros() as usize * n).max(1);
+                let longest = (undisturbed.took.as_micros() as usize * n).max(1);
                 sleep(Duration::from_micros(
                     random.below(longest / alive.len()) as u64
                 ));
@@ -89,7 +78,7 @@ fn kill(most: usize) {
         }
         job.complete(&disturbed);
         assert!(
-            job.left(&disturbed) == *expected,
+            job.left(&disturbed) == undisturbed.left,
             "{job:?}: other results after {kills:?} kills"
         );
     }
@@ -100,7 +89,7 @@ fn kill(most: usize) {
 
 #[test]
 fn what_is_killed_and_repeated_ends_as_if_undisturbed() {
-    kill(15);
+    kill(JOBS.len());
 }
 
 #[test]

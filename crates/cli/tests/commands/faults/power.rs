@@ -3,6 +3,8 @@
 //! A command is killed before one of its calls, and the log of its calls says what a disk may have by then: the bytes that
 //! a file had when it was last synchronised, and the names that a folder had when it was.
 
+use totune_sweep::State;
+
 use super::disk::{Disk, Names};
 use super::jobs::Job;
 use super::kills::{Random, most};
@@ -47,28 +49,26 @@ fn lose_power_often(jobs: &[Job], most: usize) {
     }
     let mut random = Random::new();
     for &job in jobs {
-        let template = job.prepare();
-        let undisturbed = template.again();
-        job.complete(&undisturbed);
-        let expected = job.left(&undisturbed);
-        let (ended, calls) = lose_power(job, &template, None, Names::Lost, &mut random);
+        let undisturbed = job.undisturbed();
+        let (template, expected) = (&undisturbed.template, &undisturbed.left);
+        let (ended, calls) = lose_power(job, template, None, Names::Lost, &mut random);
         // What the command said is done is on the disk.
         if matches!(job, Job::Sweep | Job::Search) {
             assert_eq!(
-                ended.count("done"),
+                ended.count(State::Done),
                 ended.ids().len(),
                 "{job:?}: results are lost"
             );
         }
-        assert!(job.left(&ended) == expected, "{job:?}: lost after its end");
+        assert!(job.left(&ended) == *expected, "{job:?}: lost after its end");
         let step = calls.div_ceil(most);
         let mut tried = 1;
         for at in (1 + random.below(step)..=calls).step_by(step) {
             let names = [Names::Lost, Names::Kept, Names::Mixed][at / step % 3];
-            let (left, _) = lose_power(job, &template, Some(at), names, &mut random);
+            let (left, _) = lose_power(job, template, Some(at), names, &mut random);
             job.complete(&left);
             assert!(
-                job.left(&left) == expected,
+                job.left(&left) == *expected,
                 "{job:?}: other results after a power loss before call {at} of {calls}, {names:?}"
             );
             tried += 1;

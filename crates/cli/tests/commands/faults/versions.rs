@@ -60,8 +60,7 @@ fn with_program(job: Job, checkout: &Checkout, program: &Path) -> Command {
 
 #[test]
 fn results_of_a_newer_version_are_refused_and_stay() {
-    let store = Job::Sweep.prepare();
-    Job::Sweep.complete(&store);
+    let store = Job::Sweep.undisturbed().store.again();
     let id = &store.ids()[0];
     let table = store.published(id).join("runs.parquet");
     change_version(&table, b'7');
@@ -93,8 +92,8 @@ fn results_of_a_newer_version_are_refused_and_stay() {
 
 #[test]
 fn tables_from_before_there_were_checksums_are_read() {
-    let store = Job::Collect.prepare();
-    let expected = Job::Collect.left(&store);
+    let undisturbed = Job::Collect.undisturbed();
+    let (store, expected) = (undisturbed.store.again(), &undisturbed.left);
     fs::remove_dir_all(store.path("results")).expect("collected tables");
     for id in store.ids() {
         let published = store.published(&id);
@@ -113,14 +112,13 @@ fn tables_from_before_there_were_checksums_are_read() {
             fs::write(path, bytes).expect("an earlier table");
         }
     }
-    assert!(Job::Collect.left(&store) == expected, "other results");
+    assert!(Job::Collect.left(&store) == *expected, "other results");
 }
 
 #[test]
 fn activations_of_an_earlier_version_are_computed_again() {
-    let store = Job::Sweep.prepare();
-    Job::Sweep.complete(&store);
-    let expected = Job::Sweep.left(&store);
+    let undisturbed = Job::Sweep.undisturbed();
+    let (store, expected) = (undisturbed.store.again(), &undisturbed.left);
     for id in store.ids() {
         fs::remove_dir_all(store.run_folder(&id)).expect("a run");
     }
@@ -136,7 +134,7 @@ fn activations_of_an_earlier_version_are_computed_again() {
     let said = Job::Sweep.run(&store);
     let expected_note = "not cached activations of this version; computed again";
     assert!(said.err.contains(expected_note), "{}", said.err);
-    assert!(Job::Sweep.left(&store) == expected, "other results");
+    assert!(Job::Sweep.left(&store) == *expected, "other results");
 }
 
 #[test]
@@ -144,7 +142,7 @@ fn a_checkpoint_of_another_program_is_named_and_ignored() {
     if library().is_none() {
         return;
     }
-    let expected = Job::Sweep.expected();
+    let undisturbed = Job::Sweep.undisturbed();
     let store = killed(Job::Sweep, "checkpoint-00000001.safetensors");
     let folder = tempfile::tempdir().expect("a folder");
     let program = other_program(folder.path());
@@ -159,23 +157,23 @@ fn a_checkpoint_of_another_program_is_named_and_ignored() {
         said.err
     );
     assert!(said.err.contains("`program` was "), "{}", said.err);
-    assert!(Job::Sweep.left(&store) == expected, "other results");
+    assert!(Job::Sweep.left(&store) == undisturbed.left, "other results");
 }
 
 #[test]
 fn two_programs_at_work_in_one_store_do_each_run_once() {
-    let template = Job::Sweep.prepare();
-    let undisturbed = template.again();
-    Job::Sweep.complete(&undisturbed);
-    let expected = Job::Sweep.left(&undisturbed);
+    let undisturbed = Job::Sweep.undisturbed();
     let folder = tempfile::tempdir().expect("a folder");
     let program = other_program(folder.path());
-    let shared = template.again();
+    let shared = undisturbed.template.again();
     let other = with_program(Job::Sweep, &shared, &program)
         .spawn()
         .expect("starts");
     Job::Sweep.complete(&shared);
     let said = CommandOutput::from(other.wait_with_output().expect("ended"));
     assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(Job::Sweep.left(&shared) == expected, "other results");
+    assert!(
+        Job::Sweep.left(&shared) == undisturbed.left,
+        "other results"
+    );
 }

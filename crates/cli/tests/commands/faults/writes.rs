@@ -23,16 +23,15 @@ fn try_all(jobs: &[Job], most: usize) {
         return;
     }
     for &job in jobs {
-        let template = job.prepare();
-        let undisturbed = template.again();
-        let mut command = job.command(&undisturbed);
+        let undisturbed = job.undisturbed();
+        let watched_one = undisturbed.template.again();
+        let mut command = job.command(&watched_one);
         let watched = Watched::new(
             &mut command,
-            &undisturbed.path("").canonicalize().expect("it"),
+            &watched_one.path("").canonicalize().expect("it"),
         );
         let said = CommandOutput::from(command.output().expect("starts"));
         assert_eq!(said.code, Some(0), "{job:?}: {}", said.err);
-        let expected = job.left(&undisturbed);
         let calls = watched.calls();
         assert!(calls > 0, "{job:?}: no call was counted");
         let (mut tried, mut ended, mut went_on) = (0, 0, 0);
@@ -41,7 +40,7 @@ fn try_all(jobs: &[Job], most: usize) {
         let step = calls.div_ceil(most);
         for at in (1 + random.below(step)..=calls).step_by(step) {
             let fault = FAULTS[(turn + tried) % FAULTS.len()];
-            let disturbed = template.again();
+            let disturbed = undisturbed.template.again();
             let is_ended = disturb(job, &disturbed, at, fault);
             (ended, went_on) = (
                 ended + usize::from(is_ended),
@@ -49,7 +48,7 @@ fn try_all(jobs: &[Job], most: usize) {
             );
             job.complete(&disturbed);
             assert!(
-                job.left(&disturbed) == expected,
+                job.left(&disturbed) == undisturbed.left,
                 "{job:?}: other results after {fault:?} at call {at} of {calls}"
             );
             tried += 1;
@@ -99,7 +98,8 @@ fn a_store_that_cannot_be_written_to_can_be_looked_at() {
     if library().is_none() {
         return;
     }
-    let store = Job::Report.prepare();
+    let undisturbed = Job::Report.undisturbed();
+    let store = undisturbed.template.again();
     let below = store.path("").canonicalize().expect("a checkout");
     for line in [
         "sweep plan trial fixture",

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 use totune_record::Tables;
+use totune_sweep::{Places, Plan, Project, Roots, Selection, State, Store, collect};
 
 /// A temporary project: the repository's cards and fixtures, and the paper `trial`.
 pub struct Checkout {
@@ -193,31 +194,39 @@ impl Checkout {
         serde_json::from_str(&self.succeed(&arguments)).expect("JSON")
     }
 
+    /// The plan, made in this process, since a program that starts takes a quarter of a second for LibTorch alone.
+    fn planned<T>(&self, with: impl FnOnce(Places, &Plan) -> T) -> T {
+        let project = Project::open(self.folder.path()).expect("a project");
+        let store = Store::new(self.path("runs"));
+        let roots = Roots {
+            data: self.path("data"),
+            encoders: self.path("encoders"),
+            cache: None,
+        };
+        let places = Places {
+            project: &project,
+            store: &store,
+            roots: &roots,
+        };
+        let plan = Plan::new(places, "trial", "fixture", &Selection::default());
+        with(places, &plan.expect("a plan"))
+    }
+
     /// The ids of all runs.
     pub fn ids(&self) -> Vec<String> {
-        let plan = self.plan(&[]);
-        let runs = plan["runs"].as_array().expect("runs").clone();
-        runs.iter()
-            .map(|run| run["id"].as_str().expect("id").to_string())
-            .collect()
+        self.planned(|_, plan| plan.runs.iter().map(|run| run.id.clone()).collect())
     }
 
     /// Number of runs of the plan in a state.
-    pub fn count(&self, state: &str) -> usize {
-        let plan = self.plan(&[]);
-        plan["runs"]
-            .as_array()
-            .expect("runs")
-            .iter()
-            .filter(|run| run["state"] == state)
-            .count()
+    pub fn count(&self, state: State) -> usize {
+        self.planned(|_, plan| plan.count(state))
     }
 
     /// The collected tables without clock times and memory use.
     pub fn collected(&self) -> Tables {
-        self.succeed(&["collect", "trial", "fixture"]);
-        let tables = Tables::read(&self.path("results/trial/fixture")).expect("tables");
-        without_clocks(tables)
+        let folder = self.planned(|places, plan| collect(places, plan, false));
+        let folder = folder.expect("collected tables").folder;
+        without_clocks(Tables::read(&folder).expect("tables"))
     }
 
     /// The folder with the published tables of one run.
