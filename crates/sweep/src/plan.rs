@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::known::{Ended, Known};
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
-use crate::selection::{Selection, refuse_unknown};
+use crate::selection::Selection;
 use crate::{Places, Project, RunSpec, Shard, Stale, State, Store};
 use crate::{labels, parallel};
 
@@ -120,12 +120,6 @@ impl Plan {
     /// The runs that would run now.
     pub fn to_run(&self) -> Vec<&PlannedRun> {
         self.runs.iter().filter(|run| run.will_run).collect()
-    }
-
-    /// Refuses names of datasets that none of its runs is on.
-    pub fn expect_datasets(&self, names: &[String]) -> Result<()> {
-        let existing = self.runs.iter().map(|run| run.spec.dataset.as_str());
-        refuse_unknown("dataset", names, existing)
     }
 
     /// The experiments whose arms are searched with different numbers of trials.

@@ -88,26 +88,28 @@ impl Selection {
             specs().map(|spec| spec.dataset.as_str()),
         )?;
 
-        let is_of = |wanted: &[String], name: &str| {
-            wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)
-        };
         let by_id = |id: &str| {
             let starts = |only: &String| id.starts_with(only.as_str());
             self.only.is_empty() || self.only.iter().any(starts)
         };
         let selected = runs.iter().enumerate().map(|(at, (id, spec))| {
             let in_shard = |shard: Shard| at % shard.of == shard.index - 1;
-            by_id(id)
-                && is_of(&self.experiments, spec.experiment_file())
-                && is_of(&self.datasets, &spec.dataset)
-                && self.shard.is_none_or(in_shard)
+            by_id(id) && self.names(spec) && self.shard.is_none_or(in_shard)
         });
         Ok(selected.collect())
+    }
+
+    /// Whether the experiment and the dataset of a run are among those named.
+    pub(crate) fn names(&self, spec: &RunSpec) -> bool {
+        let is_of = |wanted: &[String], name: &str| {
+            wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)
+        };
+        is_of(&self.experiments, spec.experiment_file()) && is_of(&self.datasets, &spec.dataset)
     }
 }
 
 /// Refuses names that are not among the existing ones.
-pub(crate) fn refuse_unknown<'a>(
+fn refuse_unknown<'a>(
     what: &str,
     wanted: &[String],
     existing: impl Iterator<Item = &'a str>,

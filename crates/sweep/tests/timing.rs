@@ -5,7 +5,7 @@ mod support;
 use std::sync::atomic::Ordering;
 
 use totune_record::{TimingRow, read_timing};
-use totune_sweep::{Noise, Silent, TimingEvent, TimingRequest, TimingSummary, time};
+use totune_sweep::{Noise, Selection, Silent, TimingEvent, TimingRequest, TimingSummary, time};
 
 use support::Demo;
 
@@ -63,7 +63,7 @@ fn pass_of(
         batches,
         noise: Noise::Marked,
         again: false,
-        datasets: &[],
+        only: &Selection::default(),
     };
     let hear = |event: &TimingEvent| {
         if matches!(event, TimingEvent::Begins { number, .. } if *number > stop_after) {
@@ -205,8 +205,10 @@ fn a_dataset_that_is_named_is_timed_and_rows_of_the_others_stay() {
     let demo = Demo::new(&both);
     let plan = demo.plan();
     let on = |dataset: &str| {
-        let datasets = [dataset.to_string()];
-        plan.expect_datasets(&datasets).expect("it is in the plan");
+        let only = Selection {
+            datasets: vec![dataset.to_string()],
+            ..Selection::default()
+        };
         let request = TimingRequest {
             plan: &plan,
             store: &demo.store,
@@ -215,16 +217,15 @@ fn a_dataset_that_is_named_is_timed_and_rows_of_the_others_stay() {
             batches: None,
             noise: Noise::Marked,
             again: false,
-            datasets: &datasets,
+            only: &only,
         };
-        let summary = time(&request, &Silent, &|_| ()).expect("a pass");
+        let summary = time(&request, &Silent, &|_| ())?;
         let rows = read_timing(&summary.folder).expect("a table");
-        (summary.timed, summary.kept, rows.len())
+        anyhow::Ok((summary.timed, summary.kept, rows.len()))
     };
-    assert_eq!(on("fixture-tweets"), (2, 0, 3));
-    assert_eq!(on("fixture-topics"), (2, 2, 6));
-    let error = plan.expect_datasets(&["fixture-tweet".into()]);
-    let error = error.expect_err("it is not in the plan");
+    assert_eq!(on("fixture-tweets").expect("a pass"), (2, 0, 3));
+    assert_eq!(on("fixture-topics").expect("a pass"), (2, 2, 6));
+    let error = on("fixture-tweet").expect_err("it is not in the plan");
     assert!(
         format!("{error}").contains("did you mean `fixture-tweets`?"),
         "{error}"

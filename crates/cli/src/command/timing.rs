@@ -17,7 +17,7 @@ Examples:
   totune sweep time wang2023 small --batches 50    in a fraction of the time
   totune sweep time wang2023 small --anyway    although other jobs run; no page uses such rows
   totune sweep time wang2023 small --again     measure everything anew
-  totune sweep time wang2023 small --dataset rte
+  totune sweep time wang2023 small --experiment tuned-lr --dataset rte
 
 A kind of run is an arm on a dataset with an encoder; kinds that differ only in learning rates are
 measured once. In each phase one epoch warms up and some are timed; the medians go to
@@ -42,6 +42,9 @@ pub struct TimeArgs {
     /// Time again what was timed before
     #[arg(long)]
     again: bool,
+    /// Only this experiment; may be given several times
+    #[arg(long = "experiment", value_name = "NAME")]
+    experiments: Vec<String>,
     /// Only runs on this dataset; may be given several times
     #[arg(long = "dataset", value_name = "NAME")]
     datasets: Vec<String>,
@@ -53,7 +56,11 @@ impl TimeArgs {
         // The whole plan, whatever is timed of it: rows of kinds that it lacks are removed.
         let everything = Selection::default();
         let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
-        plan.expect_datasets(&self.datasets)?;
+        let only = Selection {
+            experiments: self.experiments,
+            datasets: self.datasets,
+            ..Selection::default()
+        };
         let machine = context.machine()?;
         let quiet = context.global.quiet;
         let request = TimingRequest {
@@ -68,7 +75,7 @@ impl TimeArgs {
                 Noise::Refused
             },
             again: self.again,
-            datasets: &self.datasets,
+            only: &only,
         };
         let hear = |event: &TimingEvent| {
             if !quiet {

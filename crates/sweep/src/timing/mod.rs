@@ -69,7 +69,7 @@ pub struct TimingSummary {
 /// written.
 ///
 /// # Errors
-/// When files are missing, another pass is running, the table cannot be written, or the machine is not quiet and
+/// When an experiment or a dataset that is named is not in the plan, files are missing, another pass is running, the table cannot be written, or the machine is not quiet and
 /// [`Noise`] is refused.
 pub fn time(
     request: &TimingRequest,
@@ -80,8 +80,9 @@ pub fn time(
         plan, environment, ..
     } = *request;
     let (kinds, left_out) = kind::kinds(plan);
-    let is_asked =
-        |kind: &Kind| request.datasets.is_empty() || request.datasets.contains(&kind.spec.dataset);
+    let runs = plan.runs.iter().map(|run| (run.id.clone(), &run.spec));
+    request.only.of(runs)?;
+    let is_asked = |kind: &Kind| request.only.names(kind.spec);
     let folder = environment.project.results(&plan.paper, &plan.profile);
     let mut rows = read_timing(&folder)?;
     rows.retain(|row| kinds.iter().any(|kind| kind.is_of(row)));

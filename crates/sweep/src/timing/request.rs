@@ -1,7 +1,7 @@
 //! Request of a timing pass, and the place of its measurements.
 
 use super::machine;
-use crate::{Environment, Machine, Plan, Store};
+use crate::{Environment, Machine, Plan, Selection, Store};
 
 /// Request of a timing pass.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +21,8 @@ pub struct TimingRequest<'a> {
     pub noise: Noise,
     /// True to time kinds again that have been timed before.
     pub again: bool,
-    /// Only kinds on these datasets; all when empty.
-    pub datasets: &'a [String],
+    /// Only kinds of its experiments and on its datasets.
+    pub only: &'a Selection,
 }
 
 /// Handling of a machine that other processes use.
