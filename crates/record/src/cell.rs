@@ -86,12 +86,24 @@ impl Cell for Vec<f32> {
 
     fn values(column: &Column) -> PolarsResult<Vec<Self>> {
         let lists = column.list()?;
-        (0..lists.len())
-            .map(|row| match lists.get_as_series(row) {
-                Some(scores) => Ok(scores.f32()?.into_no_null_iter().collect()),
-                None => polars_bail!(ComputeError: "row {row} is empty"),
-            })
-            .collect()
+        if let Some(row) = lists
+            .is_null()
+            .iter()
+            .position(|is_null| is_null == Some(true))
+        {
+            polars_bail!(ComputeError: "row {row} is empty");
+        }
+        // From the numbers of all rows: a series for each row would take most of the time of reading a table.
+        let inner = lists.get_inner();
+        let mut all = Vec::with_capacity(lists.len());
+        for (rows, numbers) in lists.downcast_iter().zip(inner.f32()?.downcast_iter()) {
+            let (offsets, numbers) = (rows.offsets(), numbers.values().as_slice());
+            all.extend((0..offsets.len_proxy()).map(|row| {
+                let (start, end) = offsets.start_end(row);
+                numbers[start..end].to_vec()
+            }));
+        }
+        Ok(all)
     }
 }
 
