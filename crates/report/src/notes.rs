@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use totune_evidence::select::runs::NOT_YET;
+use totune_evidence::select::sample::NOT_YET;
 
 /// From how many on rows or lines without runs are named in one note.
 const MANY: usize = 3;

@@ -30,7 +30,8 @@ pub struct Collected {
 /// Merges the runs of a plan into `results/<paper>/<profile>/`, sorted, so that the same runs give the same bytes.
 ///
 /// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: complete tables are not
-/// replaced by incomplete ones. The specs of those that are not stand next to the tables. Runs made from files that have changed since are not in the plan.
+/// replaced by incomplete ones. The specs of those that are not there stand next to the tables. Runs made from files that
+/// have changed since are not in the plan.
 pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> {
     let Places { project, store, .. } = places;
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);

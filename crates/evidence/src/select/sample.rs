@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use totune_stats::{Estimate, Interval, mean, sd, t_interval};
 
 use crate::plan::Unit;
-use crate::select::runs::NOT_YET;
 use crate::text::{counted, counts};
 
 /// Confidence of every interval on the page.
 pub const LEVEL: f64 = 0.95;
+
+/// The reason why there are no runs where they are still to be made.
+pub const NOT_YET: &str = "not run yet";
 
 /// Key of a run within its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,21 +134,18 @@ impl Sample {
         estimate.map(|estimate| levels.map(|level| estimate.interval(level)))
     }
 
-    /// What stands in the place of its numbers where there is none.
+    /// Text in the place of its numbers where there is none.
     pub fn absent(&self) -> &'static str {
-        match (self.pending, self.lost.is_empty()) {
-            (true, _) => NOT_YET,
-            (false, true) => "\u{2013}",
-            (false, false) => "none",
-        }
+        if self.pending { NOT_YET } else { "\u{2013}" }
     }
 
-    /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, and as of [`Self::absent`] for none.
+    /// `10 seeds`, `10 folds`, `30 runs (10 folds, 3 seeds)`, `none`, `not run yet`.
     pub fn unit(&self) -> String {
         let distinct =
             |field: fn(&Key) -> u64| self.keys.iter().map(field).collect::<BTreeSet<_>>().len();
         match (self.n(), distinct(|key| key.fold), distinct(|key| key.seed)) {
-            (0, ..) => self.absent().to_owned(),
+            (0, ..) if self.pending => NOT_YET.to_owned(),
+            (0, ..) => "none".to_owned(),
             (1, ..) => "1 run".to_owned(),
             (n, folds, _) if n == folds => counted(n, "fold"),
             (n, _, seeds) if n == seeds => counted(n, "seed"),
@@ -249,7 +248,7 @@ mod tests {
         );
         assert_eq!(sample(&[(0, 1), (0, 1)]).unit(), "2 runs");
         assert_eq!(sample(&[(0, 1)]).unit(), "1 run");
-        assert_eq!(sample(&[]).unit(), "\u{2013}");
+        assert_eq!(sample(&[]).unit(), "none");
     }
 
     #[test]

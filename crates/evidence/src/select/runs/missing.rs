@@ -24,7 +24,7 @@ struct Settings {
 }
 
 impl Missing {
-    /// Those of a folder with tables; none where these are complete.
+    /// Reads those of a folder with tables; none where these are complete.
     pub(super) fn read(results: &Path) -> Result<Self> {
         let specs = read_missing(results)?;
         let read = |spec: &String| {

@@ -14,7 +14,7 @@ use crate::select::dev_size;
 use crate::select::learned;
 use crate::select::predictions::Predictions;
 use crate::select::retime::{Retimed, retime};
-use crate::select::sample::Sample;
+use crate::select::sample::{NOT_YET, Sample};
 use crate::select::training_data::TrainingData;
 use crate::toml_file::did_you_mean;
 
@@ -27,9 +27,6 @@ use missing::Missing;
 pub(crate) use run::facts;
 pub use run::{EpochScore, Run};
 use run::{Scores, took};
-
-/// The reason why a selection has no runs where they are still to be made.
-pub const NOT_YET: &str = "not run yet";
 
 /// Values that runs have in place of an expected one, of which a note names so many.
 const NAMED: usize = 5;
@@ -196,8 +193,8 @@ impl Runs {
 
     /// The runs that meet every condition; `from` prefixes errors.
     ///
-    /// No run at all is a note, not an error: it may not have been run yet, or the profile may not ask for it. A path that the runs in question
-    /// do not have is an error, since it would select nothing for ever.
+    /// No run at all is a note, not an error: it may not have been run yet, or the profile may not ask for it. A path that
+    /// the runs in question do not have is an error, since it would select nothing for ever.
     pub fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
         let (among, mut note) = match conditions.get(ENSEMBLE) {
             Some(name) => {
