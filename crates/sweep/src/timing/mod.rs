@@ -69,8 +69,8 @@ pub struct TimingSummary {
 /// written.
 ///
 /// # Errors
-/// When an experiment or a dataset that is named is not in the plan, files are missing, another pass is running, the table cannot be written, or the machine is not quiet and
-/// [`Noise`] is refused.
+/// When an experiment or a dataset that is named is not in the plan, files are missing, another pass is running, the table
+/// cannot be written, or the machine is not quiet and [`Noise`] is refused.
 pub fn time(
     request: &TimingRequest,
     progress: &dyn Progress,

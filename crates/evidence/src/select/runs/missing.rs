@@ -27,12 +27,13 @@ impl Missing {
     /// Reads those of a folder with tables; none where these are complete.
     pub(super) fn read(results: &Path) -> Result<Self> {
         let specs = read_missing(results)?;
-        let read = |spec: &String| {
-            let spec = serde_json::from_str(spec)
-                .with_context(|| format!("{}: missing.jsonl", results.display()))?;
-            Ok(Settings::of(spec))
+        let read = |(line, spec): (usize, &String)| {
+            let spec = serde_json::from_str(spec);
+            let file = results.join("missing.jsonl");
+            let from = || format!("{}, line {line}: expected a spec as JSON", file.display());
+            Ok(Settings::of(spec.with_context(from)?))
         };
-        Ok(Self(specs.iter().map(read).collect::<Result<_>>()?))
+        Ok(Self((1..).zip(&specs).map(read).collect::<Result<_>>()?))
     }
 
     /// Whether any of them meets all conditions, each a path with the values that it may have. A path that is no setting,
@@ -75,6 +76,16 @@ impl Settings {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_line_that_is_no_spec_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let specs = ["{}", "{\"arm\": "].map(str::to_owned);
+        totune_record::write_missing(folder.path(), &specs).unwrap();
+        let error = Missing::read(folder.path()).unwrap_err().to_string();
+        let expected = "missing.jsonl, line 2: expected a spec as JSON";
+        assert!(error.ends_with(expected), "{error}");
+    }
 
     #[test]
     fn what_is_still_to_be_run_is_told_by_its_settings() {
