@@ -43,7 +43,7 @@ mod test_support;
 mod training;
 mod watch;
 
-pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, StoredDtype};
+pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, FrozenPass, StoredDtype};
 pub use evaluate::{Evaluation, evaluate, logits};
 pub use examples::{Examples, Places, Row};
 pub use fit::{TimedPart, fit, fit_resumable, time_phases};

@@ -7,8 +7,9 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use totune_adapt::{Activations, CacheFile, EntryLayer, InputEncoding, StoredDtype};
+use totune_adapt::{Activations, CacheFile, EntryLayer, FrozenPass, InputEncoding, StoredDtype};
 use totune_data::sha256_hex;
+use totune_model::Encoder;
 
 use crate::lease::Lease;
 
@@ -50,20 +51,19 @@ impl ActivationStore {
         }
     }
 
-    /// Returns the activations cached under `key`, or else those that `compute` returns, of which `size` bytes are
-    /// expected; `None` where that exceeds the budget.
+    /// Returns the activations cached under `key`, or else those that `pass` computes; `None` where they would exceed the
+    /// budget.
     ///
     /// If several processes need them at once, one computes, under a lease, and the others wait.
     ///
     /// The least recently used files are deleted to make room. One that another process still reads stays with it,
     /// since it is mapped.
-    pub fn get(
+    pub fn get<E: Encoder>(
         &self,
         key: &Key,
-        size: usize,
-        compute: impl FnOnce() -> Result<Activations>,
+        pass: &FrozenPass<E>,
     ) -> Result<Option<Arc<Activations>>> {
-        let size = size as u64;
+        let size = pass.n_bytes() as u64;
         if size > self.budget {
             return Ok(None);
         }
@@ -83,10 +83,11 @@ impl ActivationStore {
         let owned = self.folder.join(format!("{name}.owner"));
         // Where the folder cannot be written to, nothing is shared, and each process computes for itself.
         let _lease = Lease::take_unless(&owned, || path.exists()).unwrap_or_default();
+        let file = CacheFile::new(&self.folder, &name);
         if !path.exists() {
-            let _ = make_room(&self.folder, self.budget - size);
+            let _ = make_room(&self.folder, self.budget - size, &file.unfinished());
         }
-        let kept = Arc::new(CacheFile::new(&self.folder, &name).get(compute)?);
+        let kept = Arc::new(file.get(pass)?);
         // Least recently used files are deleted first; one without a date of today is only deleted sooner.
         let _ = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         open.push((name, kept.clone()));
@@ -95,14 +96,14 @@ impl ActivationStore {
 }
 
 /// Removes the oldest files of cached activations in `folder` until they take at most `budget` bytes. Those that a
-/// process left unfinished as it was killed count too.
-fn make_room(folder: &Path, budget: u64) -> Result<()> {
+/// process left unfinished count too, except for the one at `needed`, which is about to be finished.
+fn make_room(folder: &Path, budget: u64, needed: &Path) -> Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "states" || extension == "part")
+        let extension = path.extension();
+        if path != needed
+            && extension.is_some_and(|extension| extension == "states" || extension == "part")
         {
             let about = entry.metadata();
             let about =
@@ -134,6 +135,7 @@ mod tests {
             (1, "b.part"),
             (2, "c.states"),
             (9, "d.lock"),
+            (9, "e.part"),
         ] {
             let path = folder.path().join(name);
             fs::write(&path, [0; 100]).expect("a file");
@@ -145,7 +147,7 @@ mod tests {
             file.set_modified(then).expect("a date");
         }
         let left = |budget| {
-            make_room(folder.path(), budget).expect("room");
+            make_room(folder.path(), budget, &folder.path().join("e.part")).expect("room");
             let mut names: Vec<String> = fs::read_dir(folder.path())
                 .expect("the folder")
                 .map(|entry| {
@@ -159,9 +161,9 @@ mod tests {
             names.sort();
             names.join(" ")
         };
-        assert_eq!(left(300), "a.states b.part c.states d.lock");
-        assert_eq!(left(250), "b.part c.states d.lock");
-        assert_eq!(left(100), "b.part d.lock");
-        assert_eq!(left(0), "d.lock");
+        assert_eq!(left(300), "a.states b.part c.states d.lock e.part");
+        assert_eq!(left(250), "b.part c.states d.lock e.part");
+        assert_eq!(left(100), "b.part d.lock e.part");
+        assert_eq!(left(0), "d.lock e.part");
     }
 }

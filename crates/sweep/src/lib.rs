@@ -62,7 +62,7 @@ pub use phases::Phases;
 pub use places::{Environment, Places, Roots};
 pub use plan::{Plan, PlannedRun};
 pub use progress::{
-    CheckpointEvent, EndScore, Ended, Listeners, Position, Progress, Silent, Watched,
+    CachingEvent, CheckpointEvent, EndScore, Ended, Listeners, Position, Progress, Silent, Watched,
 };
 pub use project::Project;
 pub use provenance::{code, peak_memory, timestamp};

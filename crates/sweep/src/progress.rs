@@ -28,6 +28,9 @@ pub trait Progress: Sync {
     /// A run begins.
     fn started(&self, _position: Position, _run: &PlannedRun) {}
 
+    /// Activations of frozen layers are being computed for a run; called before each batch.
+    fn caching(&self, _event: &CachingEvent) {}
+
     /// An optimiser step of a run that has the machine to itself.
     fn step(&self, _event: &StepEvent) {}
 
@@ -46,6 +49,22 @@ pub trait Progress: Sync {
 
     /// The sweep, or the round of it, is over.
     fn end(&self) {}
+}
+
+/// Progress of the computation of cached activations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CachingEvent {
+    /// Examples that are done, whether now or in a process that was interrupted.
+    pub examples: usize,
+    /// All of them.
+    pub of: usize,
+}
+
+impl std::fmt::Display for CachingEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { examples, of } = self;
+        write!(f, "caching activations, {examples} of {of} examples")
+    }
 }
 
 /// Event of the checkpoints of the run that has the machine to itself.
@@ -146,6 +165,10 @@ impl Progress for Listeners<'_> {
 
     fn started(&self, position: Position, run: &PlannedRun) {
         self.0.iter().for_each(|one| one.started(position, run));
+    }
+
+    fn caching(&self, event: &CachingEvent) {
+        self.0.iter().for_each(|one| one.caching(event));
     }
 
     fn step(&self, event: &StepEvent) {

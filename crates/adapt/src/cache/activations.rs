@@ -1,91 +1,12 @@
-//! Cached activations of examples, one after the other without padding.
+//! Cached activations of examples, without padding.
 
-use anyhow::{Context, Result, bail};
 use burn::tensor::{Device, Tensor, TensorData};
-use half::slice::HalfFloatSliceExt;
-use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
-use totune_data::{BatchPlan, Encoded};
-use totune_model::{Encoder, Pass, TokenBatch};
 
-use super::EntryLayer;
 use super::bytes::Bytes;
-use crate::batch::padded;
-use crate::parameters::device_of;
-use crate::watch::Interrupted;
+use super::{EntryLayer, StoredDtype};
 
-/// Dtype that activations are stored in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StoredDtype {
-    /// 32-bit floats, without rounding.
-    F32,
-    /// 11 significant bits, up to 65,504.
-    F16,
-    /// 8 significant bits, the range of f32.
-    Bf16,
-}
-
-impl StoredDtype {
-    /// Bytes per number.
-    pub fn size(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-        }
-    }
-
-    /// Writes `values` in this dtype into `to`, which is as long as they are.
-    fn write(self, values: &[f32], to: &mut [u8]) {
-        match self {
-            Self::F32 => {
-                for (value, to) in values.iter().zip(to.chunks_exact_mut(4)) {
-                    to.copy_from_slice(&value.to_le_bytes());
-                }
-            }
-            Self::F16 => {
-                let mut halves = vec![f16::ZERO; values.len()];
-                halves.convert_from_f32_slice(values);
-                for (half, to) in halves.iter().zip(to.chunks_exact_mut(2)) {
-                    to.copy_from_slice(&half.to_le_bytes());
-                }
-            }
-            Self::Bf16 => {
-                let mut halves = vec![bf16::ZERO; values.len()];
-                halves.convert_from_f32_slice(values);
-                for (half, to) in halves.iter().zip(to.chunks_exact_mut(2)) {
-                    to.copy_from_slice(&half.to_le_bytes());
-                }
-            }
-        }
-    }
-
-    /// Reads what [`StoredDtype::write`] wrote into `to`, whose length determines the number of values.
-    fn read(self, bytes: &[u8], to: &mut [f32]) {
-        match self {
-            Self::F32 => {
-                for (value, bytes) in to.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-                }
-            }
-            Self::F16 => {
-                let halves: Vec<f16> = pairs(bytes).map(f16::from_le_bytes).collect();
-                halves.convert_to_f32_slice(to);
-            }
-            Self::Bf16 => {
-                let halves: Vec<bf16> = pairs(bytes).map(bf16::from_le_bytes).collect();
-                halves.convert_to_f32_slice(to);
-            }
-        }
-    }
-}
-
-fn pairs(bytes: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
-    bytes.chunks_exact(2).map(|b| [b[0], b[1]])
-}
-
-/// The shape of cached activations; the head of a cache file.
+/// The shape of cached activations and the order they are computed in; the head of a cache file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Shape {
@@ -95,131 +16,67 @@ pub(super) struct Shape {
     pub width: usize,
     /// Number of tokens of each example; 1 if there is one vector for each.
     pub lengths: Vec<u32>,
-    /// Seconds it took to compute them.
-    pub seconds: f64,
+    /// The examples of each batch, in the order of their activations.
+    pub batches: Vec<Vec<usize>>,
 }
 
 impl Shape {
-    /// Size of all states in bytes.
+    /// Size of all activations in bytes.
     pub fn n_bytes(&self) -> usize {
-        let tokens: usize = self.lengths.iter().map(|&n| n as usize).sum();
-        tokens * self.width * self.dtype.size()
+        (0..self.lengths.len()).map(|i| self.bytes_of(i)).sum()
+    }
+
+    /// Size of a batch's activations in bytes.
+    pub fn bytes_of_batch(&self, batch: &[usize]) -> usize {
+        batch.iter().map(|&i| self.bytes_of(i)).sum()
+    }
+
+    /// Size of an example's activations in bytes.
+    fn bytes_of(&self, example: usize) -> usize {
+        self.lengths[example] as usize * self.width * self.dtype.size()
+    }
+
+    /// Returns true if each example is in one batch.
+    pub fn is_complete(&self) -> bool {
+        let mut examples = self.batches.concat();
+        examples.sort_unstable();
+        examples.into_iter().eq(0..self.lengths.len())
+    }
+
+    /// Offsets of the activations of each example, with `gap` bytes after each batch.
+    fn offsets(&self, gap: usize) -> Vec<usize> {
+        let mut offsets = vec![0; self.lengths.len()];
+        let mut at = 0;
+        for batch in &self.batches {
+            for &example in batch {
+                offsets[example] = at;
+                at += self.bytes_of(example);
+            }
+            at += gap;
+        }
+        offsets
     }
 }
 
 /// Outputs of the frozen part of a model for each example of a dataset.
 #[derive(Debug)]
 pub struct Activations {
-    pub(super) shape: Shape,
-    /// Offset of each example, in tokens; one more than there are examples.
+    shape: Shape,
+    /// Offset of each example in bytes.
     offsets: Vec<usize>,
-    pub(super) bytes: Bytes,
+    bytes: Bytes,
+    seconds: f64,
 }
 
 impl Activations {
-    pub(super) fn new(shape: Shape, bytes: Bytes) -> Self {
-        let mut offsets = Vec::with_capacity(shape.lengths.len() + 1);
-        offsets.push(0);
-        for &length in &shape.lengths {
-            offsets.push(offsets[offsets.len() - 1] + length as usize);
-        }
+    /// The activations in `bytes`, batch after batch, with `gap` bytes after each batch.
+    pub(super) fn new(shape: Shape, (bytes, gap): (Bytes, usize), seconds: f64) -> Self {
         Self {
+            offsets: shape.offsets(gap),
             shape,
-            offsets,
             bytes,
+            seconds,
         }
-    }
-
-    /// Runs the frozen part of `encoder` over `rows`, without dropout, in batches of `batch_size`.
-    ///
-    /// # Errors
-    /// When the device fails, or a number does not fit `dtype`.
-    pub fn compute<E: Encoder>(
-        encoder: &E,
-        rows: &[Encoded],
-        start: EntryLayer,
-        dtype: StoredDtype,
-        batch_size: usize,
-    ) -> Result<Self> {
-        Self::compute_unless(&|| false, encoder, rows, start, dtype, batch_size)
-    }
-
-    /// Does the same as [`compute`](Self::compute), unless `is_stopped` returns true before a batch.
-    ///
-    /// # Errors
-    /// Those of `compute`, and [`Interrupted`] if it was stopped.
-    pub fn compute_unless<E: Encoder>(
-        is_stopped: &dyn Fn() -> bool,
-        encoder: &E,
-        rows: &[Encoded],
-        start: EntryLayer,
-        dtype: StoredDtype,
-        batch_size: usize,
-    ) -> Result<Self> {
-        let clock = Instant::now();
-        let (encoder, device) = (encoder.valid(), device_of(encoder)?);
-        let lengths: Vec<usize> = rows.iter().map(|row| row.ids.len()).collect();
-        let plan = BatchPlan {
-            size: batch_size,
-            bucketing: true,
-        };
-        let shape = Shape {
-            start,
-            dtype,
-            width: width(&encoder, start),
-            lengths: match start {
-                EntryLayer::Block(_) | EntryLayer::Tokens(_) => {
-                    lengths.iter().map(|&n| n as u32).collect()
-                }
-                EntryLayer::Pooled(_) => vec![1; rows.len()],
-            },
-            seconds: 0.0,
-        };
-        // Allocated at once: a second copy would double the memory needed.
-        let mut bytes = vec![0; shape.n_bytes()];
-        let mut kept = Self::new(shape, Bytes::Memory(Vec::new()));
-        let size = kept.shape.width * dtype.size(); // of one token
-        for indices in plan.sequential(&lengths) {
-            if is_stopped() {
-                return Err(Interrupted.into());
-            }
-            let chosen: Vec<&Encoded> = indices.iter().map(|&i| &rows[i]).collect();
-            let values = given(&encoder, &padded(&chosen, encoder.pad_id(), &device), start)?;
-            for (&i, row) in indices
-                .iter()
-                .zip(values.chunks(values.len() / indices.len()))
-            {
-                let (from, to) = (kept.offsets[i], kept.offsets[i + 1]);
-                let row = &row[..(to - from) * kept.shape.width];
-                if dtype == StoredDtype::F16
-                    && let Some(large) = row.iter().find(|v| v.abs() > f16::MAX.to_f32())
-                {
-                    bail!(
-                        "a state of {large} does not fit f16, whose largest number is 65504; keep f32 or bf16"
-                    );
-                }
-                dtype.write(row, &mut bytes[from * size..to * size]);
-            }
-        }
-        kept.bytes = Bytes::Memory(bytes);
-        kept.shape.seconds = clock.elapsed().as_secs_f64();
-        Ok(kept)
-    }
-
-    /// Size in bytes of the activations of `rows`, before anything is computed.
-    pub fn estimate<E: Encoder>(
-        encoder: &E,
-        rows: &[Encoded],
-        start: EntryLayer,
-        dtype: StoredDtype,
-    ) -> usize {
-        let vectors = match start {
-            EntryLayer::Block(_) | EntryLayer::Tokens(_) => {
-                rows.iter().map(|row| row.ids.len()).sum()
-            }
-            EntryLayer::Pooled(_) => rows.len(),
-        };
-        vectors * width(encoder, start) * dtype.size()
     }
 
     /// Entry layer of a run that uses them.
@@ -237,9 +94,9 @@ impl Activations {
         self.shape.lengths.is_empty()
     }
 
-    /// Seconds it took to compute them, whether now or in another process.
+    /// Seconds it took to compute them, whether now or in other processes.
     pub fn seconds(&self) -> f64 {
-        self.shape.seconds
+        self.seconds
     }
 
     /// Size in bytes.
@@ -249,9 +106,14 @@ impl Activations {
 
     /// Returns all activations as f32, one example after the other.
     pub fn vectors(&self) -> Vec<f32> {
-        let bytes = self.bytes.as_slice();
-        let mut values = vec![0f32; bytes.len() / self.shape.dtype.size()];
-        self.shape.dtype.read(bytes, &mut values);
+        let mut values = vec![0f32; self.n_bytes() / self.shape.dtype.size()];
+        let mut rest = &mut values[..];
+        for example in 0..self.len() {
+            let numbers = self.shape.bytes_of(example) / self.shape.dtype.size();
+            let (row, after) = rest.split_at_mut(numbers);
+            self.read(example, row);
+            rest = after;
+        }
         values
     }
 
@@ -263,71 +125,17 @@ impl Activations {
         let width = self.shape.width;
         let mut values = vec![0f32; places.len() * seq * width];
         for (&place, row) in places.iter().zip(values.chunks_exact_mut(seq * width)) {
-            let (from, to) = (self.offsets[place], self.offsets[place + 1]);
-            assert!(to - from <= seq, "{} tokens do not fit {seq}", to - from);
-            let size = width * self.shape.dtype.size();
-            let bytes = &self.bytes.as_slice()[from * size..to * size];
-            self.shape
-                .dtype
-                .read(bytes, &mut row[..(to - from) * width]);
+            let tokens = self.shape.lengths[place] as usize;
+            assert!(tokens <= seq, "{tokens} tokens do not fit {seq}");
+            self.read(place, &mut row[..tokens * width]);
         }
         Tensor::from_data(TensorData::new(values, [places.len(), seq, width]), device)
     }
-}
 
-/// The activations of a batch, flat.
-fn given<E: Encoder>(encoder: &E, batch: &TokenBatch, start: EntryLayer) -> Result<Vec<f32>> {
-    let pass = Pass::evaluation();
-    match start {
-        EntryLayer::Block(block) => {
-            numbers(encoder.forward_to(block, batch, &pass)) // [batch, seq, hidden]
-        }
-        EntryLayer::Tokens(layers) => {
-            numbers(layers.of(&encoder.encode(batch, &pass))) // [batch, seq, width]
-        }
-        EntryLayer::Pooled(pooled) => {
-            numbers(pooled.of(&encoder.encode(batch, &pass), batch)) // [batch, width]
-        }
-    }
-}
-
-/// Width of a token's vector, or of an example's if there is one vector for each.
-fn width<E: Encoder>(encoder: &E, start: EntryLayer) -> usize {
-    let (hidden, n_layers) = (encoder.hidden(), encoder.n_layers());
-    match start {
-        EntryLayer::Block(_) => hidden,
-        EntryLayer::Tokens(layers) => hidden * layers.count(n_layers),
-        EntryLayer::Pooled(pooled) => pooled.width(hidden, n_layers),
-    }
-}
-
-fn numbers<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>> {
-    let values = tensor.into_data().try_to_vec().ok();
-    values.context("the states of a batch are not 32-bit floats")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_kept_as_their_type_has_them() {
-        let values = [0.0, 1.0, -2.5, 1e-3, 3.0e4];
-        for (dtype, relative) in [
-            (StoredDtype::F32, 0.0),
-            (StoredDtype::F16, 0.5f32.powi(11)),
-            (StoredDtype::Bf16, 0.5f32.powi(8)),
-        ] {
-            let mut bytes = vec![0; values.len() * dtype.size()];
-            dtype.write(&values, &mut bytes);
-            let mut read = [0.0; 5];
-            dtype.read(&bytes, &mut read);
-            for (a, b) in values.iter().zip(read) {
-                assert!(
-                    (a - b).abs() <= relative * a.abs(),
-                    "{dtype:?}: {a} became {b}"
-                );
-            }
-        }
+    /// Reads the activations of an example into `to`, which is as long as they are.
+    fn read(&self, example: usize, to: &mut [f32]) {
+        let from = self.offsets[example];
+        let bytes = &self.bytes.as_slice()[from..from + self.shape.bytes_of(example)];
+        self.shape.dtype.read(bytes, to);
     }
 }

@@ -1,29 +1,22 @@
 //! Cached activations in a file that many runs and processes share.
 //!
-//! The file is written under another name and renamed when it is whole, so that a truncated one never appears under its
-//! own name. It is mapped, not read: processes share its pages, and the system may drop them when memory is short. Its
-//! checksum is compared when it is mapped, once in each process.
+//! A file is a front with the shape of the activations, and the activations batch by batch. While it is being computed it
+//! has another name, so that an unfinished one never appears under its own; a computation that ended early goes on from
+//! there. A whole one is mapped, not read: processes share its pages, and the system may drop them when memory is short.
+//! Its checksums are compared when it is mapped, once in each process.
 
-use std::fs::{self, File};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{BufWriter, Write};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
-use sha2::{Digest, Sha256};
+use totune_model::Encoder;
 
-use super::activations::{Activations, Shape};
+use super::activations::Activations;
 use super::bytes::Bytes;
-
-/// First bytes of a cache file, the last of which counts its versions.
-const MAGIC: &[u8; 16] = b"totune states  2";
-
-/// Length of the SHA-256 of everything after it.
-const CHECKSUM: usize = 32;
-
-/// Length of all before the head: the first bytes, the checksum, the length of the head.
-const FRONT: usize = MAGIC.len() + CHECKSUM + 8;
+use super::format::{Front, TRAILER, read_trailer};
+use super::pass::FrozenPass;
+use super::unfinished::UnfinishedFile;
 
 /// A file of cached activations, named by everything they depend on.
 #[derive(Debug, Clone)]
@@ -39,41 +32,45 @@ impl CacheFile {
         }
     }
 
-    /// Loads the activations from the file, or computes them with `compute` and writes the file.
+    /// The file that its activations are in while they are being computed.
+    pub fn unfinished(&self) -> PathBuf {
+        self.path.with_extension("part")
+    }
+
+    /// Loads the activations from the file, or computes them with `pass` and writes the file. A pass that ended early goes
+    /// on after the last batch that it wrote.
     ///
-    /// If several processes need it at once, each may compute it, and the last file stays; a caller that wants only one to
-    /// compute takes a lease first. A damaged file is written again. Where the file cannot be written, the activations
+    /// If several processes need it at once, one writes it and the others compute for themselves; a caller that wants them
+    /// to wait takes a lease first. A damaged file is written again. Where the file cannot be written, the activations
     /// stay in memory, and a note says why.
     ///
     /// # Errors
-    /// Those of `compute`.
-    pub fn get(&self, compute: impl FnOnce() -> Result<Activations>) -> Result<Activations> {
+    /// Those of [`FrozenPass::compute`].
+    pub fn get<E: Encoder>(&self, pass: &FrozenPass<E>) -> Result<Activations> {
         match self.open() {
             Ok(activations) => return Ok(activations),
             Err(error) if self.path.exists() => eprintln!("note: {error:#}; computed again"),
             Err(_) => {}
         }
-        let computed = compute()?;
-        Ok(self.write(&computed).unwrap_or_else(|error| {
-            let path = self.path.display();
-            eprintln!("note: {path}: cannot be written: {error:#}; kept in memory");
-            computed
-        }))
+        self.write(pass).or_else(|failure| match failure {
+            Failure::Pass(error) => Err(error),
+            Failure::File(error) => {
+                let path = self.path.display();
+                eprintln!("note: {path}: cannot be written: {error:#}; kept in memory");
+                pass.compute()
+            }
+        })
     }
 
-    /// Writes the file and maps it.
-    fn write(&self, activations: &Activations) -> Result<Activations> {
-        fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
-        let own = RandomState::new().build_hasher().finish();
-        let part = self.path.with_extension(format!("{own:016x}.part"));
-        let written = write_to(&part, activations);
-        let published = written.and_then(|()| Ok(fs::rename(&part, &self.path)?));
-        if published.is_err() {
-            // The error of the write matters more.
-            let _ = fs::remove_file(&part);
-        }
-        published?;
-        self.open()
+    /// Computes what is missing of the file and maps it.
+    fn write<E: Encoder>(&self, pass: &FrozenPass<E>) -> Result<Activations, Failure> {
+        let shape = pass.shape();
+        let mut file = UnfinishedFile::open(self.unfinished(), &shape).map_err(Failure::File)?;
+        pass.run_from(file.batches(), &shape, |batch, took| {
+            file.append(batch, took).map_err(Failure::File)
+        })?;
+        let published = file.publish(&self.path);
+        published.and_then(|()| self.open()).map_err(Failure::File)
     }
 
     fn open(&self) -> Result<Activations> {
@@ -83,43 +80,41 @@ impl CacheFile {
         // by hand ends the process, as with any mapped file.
         let map =
             unsafe { Mmap::map(&file) }.with_context(|| format!("{path}: cannot be mapped"))?;
-        let front = map.get(..FRONT).filter(|front| front.starts_with(MAGIC));
-        let front =
-            front.with_context(|| format!("{path}: not cached activations of this version"))?;
-        let (expected, content) = map[MAGIC.len()..].split_at(CHECKSUM);
+        let Front { shape, length } = Front::read(&map).with_context(|| format!("{path}"))?;
+        let mut rest = &map[length..];
+        let mut seconds = 0.0;
+        for (at, batch) in shape.batches.iter().enumerate() {
+            let size = shape.bytes_of_batch(batch);
+            let section = rest.split_at_checked(size + TRAILER);
+            let found = section.and_then(|(section, after)| {
+                rest = after;
+                read_trailer(section)
+            });
+            seconds = found.with_context(|| {
+                let n = shape.batches.len();
+                format!("{path}: batch {} of {n} is damaged", at + 1)
+            })?;
+        }
         ensure!(
-            Sha256::digest(content).as_slice() == expected,
-            "{path}: its checksum is wrong: the file is damaged"
+            rest.is_empty(),
+            "{path}: {} bytes after the last batch",
+            rest.len()
         );
-        let length = front[FRONT - 8..].try_into().expect("8 bytes");
-        let length = usize::try_from(u64::from_le_bytes(length)).ok();
-        let end = length.and_then(|length| length.checked_add(FRONT));
-        let json = end.and_then(|end| map.get(FRONT..end));
-        let json = json.with_context(|| format!("{path}: ends within its head"))?;
-        let shape: Shape =
-            serde_json::from_slice(json).with_context(|| format!("{path}: not a head"))?;
-        let from = FRONT + json.len();
-        let (found, expected) = (map.len() - from, shape.n_bytes());
-        ensure!(
-            found == expected,
-            "{path}: {found} bytes of activations, expected {expected}"
-        );
-        Ok(Activations::new(shape, Bytes::File(map, from)))
+        let bytes = Bytes::File(map, length);
+        Ok(Activations::new(shape, (bytes, TRAILER), seconds))
     }
 }
 
-/// Writes a whole file under a name of its own.
-fn write_to(part: &Path, activations: &Activations) -> Result<()> {
-    let mut out = BufWriter::new(File::create_new(part)?);
-    let head = serde_json::to_vec(&activations.shape)?;
-    let length = (head.len() as u64).to_le_bytes();
-    let content = [&length[..], &head, activations.bytes.as_slice()];
-    let mut hash = Sha256::new();
-    content.iter().for_each(|part| hash.update(part));
-    out.write_all(MAGIC)?;
-    out.write_all(&hash.finalize())?;
-    content.iter().try_for_each(|part| out.write_all(part))?;
-    let file = out.into_inner()?;
-    file.sync_all()?;
-    Ok(())
+/// The reason for which a file was not written.
+enum Failure {
+    /// The activations could not be computed.
+    Pass(anyhow::Error),
+    /// They could not be stored.
+    File(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Pass(error)
+    }
 }

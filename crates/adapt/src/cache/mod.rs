@@ -2,24 +2,31 @@
 //!
 //! The layers below the lowest trained one give the same output for the same example, as long as none of them has
 //! dropout. [`EntryLayer`] says where a run enters the model, [`Activations`] hold the outputs of the frozen layers,
-//! without padding, in memory or in a mapped file, and [`CachedActivations`] tie a run's examples to them.
+//! without padding, in memory or in a mapped file, [`FrozenPass`] computes them, and [`CachedActivations`] tie a run's
+//! examples to them.
 //!
 //! With k of L layers trainable an epoch then costs k forward and k backward passes of a layer instead of L and k;
 //! with none, only the head.
 
 mod activations;
 mod bytes;
+mod dtype;
 mod entry;
 mod file;
+mod format;
+mod pass;
+mod unfinished;
 
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
 use totune_model::FrozenOutput;
 
-pub use activations::{Activations, StoredDtype};
+pub use activations::Activations;
+pub use dtype::StoredDtype;
 pub use entry::EntryLayer;
 pub use file::CacheFile;
+pub use pass::FrozenPass;
 
 /// Cached activations of the examples of a run.
 #[derive(Debug, Clone)]

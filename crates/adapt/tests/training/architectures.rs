@@ -6,7 +6,7 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use rand::Rng;
 use totune_adapt::{
-    Activations, Adaptation, Adapters, BitFit, Cache, Frozen, Full, LastK, Lora, PrefixTuning,
+    Adaptation, Adapters, BitFit, Cache, Frozen, FrozenPass, Full, LastK, Lora, PrefixTuning,
     StoredDtype, Switch, Training, fit,
 };
 use totune_data::stream;
@@ -139,7 +139,7 @@ fn check_cache(device: &Device, name: &str, adaptation: Adaptation, pooling: Poo
         panic!("{name}: expected one entry layer, found {starts:?}");
     };
     let rows = encoded(&task.train);
-    let cached = Activations::compute(&encoder, &rows, start, StoredDtype::F32, 3);
+    let cached = FrozenPass::new(&encoder, &rows, start, StoredDtype::F32, 3).compute();
     let cached = with_kept(&task, Arc::new(cached.expect("a device that works")));
     let scores = |task| {
         let outcome = fit(fixture(name, device), task, &settings, 7, &mut ());

@@ -32,7 +32,7 @@ fn block(path: &str) -> Option<usize> {
 
 #[test]
 fn more_blocks_are_frozen_from_the_second_epoch_on_and_no_longer_change() {
-    for device in common::devices() {
+    for device in common::fast_devices() {
         // All but the top layer, as soon as there are two epochs to compare.
         let run = |epochs: usize| run_on(&device, &eight(), &settings(1.0, epochs), 3);
         let (two, four) = (run(2), run(4));
@@ -52,7 +52,7 @@ fn more_blocks_are_frozen_from_the_second_epoch_on_and_no_longer_change() {
 
 #[test]
 fn nothing_is_frozen_where_no_layer_is_among_the_share() {
-    for device in common::devices() {
+    for device in common::fast_devices() {
         let mut full = settings(0.2, 3);
         let auto = run_on(&device, &eight(), &full, 3);
         assert_eq!(frozen(&auto), [0, 0, 0]);

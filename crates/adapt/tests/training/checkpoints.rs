@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use totune_adapt::{
-    Activations, Adaptation, Adapters, AutoFreeze, Cache, Checkpoints, Frozen, Full,
+    Adaptation, Adapters, AutoFreeze, Cache, Checkpoints, Frozen, FrozenPass, Full,
     GradualUnfreezing, Lora, LpFt, LstmState, Objective, Outcome, Plateau, PrefixTuning, Schedule,
     Score, Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype,
     Switch, TaskData, TensorFile, TestScores, Training, TrainingState, Watch, fit_resumable,
@@ -15,8 +15,8 @@ use totune_data::Target;
 use totune_model::{Encoder, Pooling};
 
 use crate::common::{
-    self, devices, eight, elmo, encoded, encoder, linear, parameters, probe, retarget, spelled,
-    with_kept,
+    self, eight, elmo, encoded, encoder, fast_devices, linear, parameters, probe, retarget,
+    spelled, with_kept,
 };
 
 /// The bytes of the checkpoint that an interrupted run leaves.
@@ -184,7 +184,7 @@ fn training(adaptation: Adaptation) -> Training {
 /// Checks a run of the tiny BERT on every device.
 #[track_caller]
 fn check_bert(what: &str, task: &TaskData, training: &Training) {
-    for device in devices() {
+    for device in fast_devices() {
         let encoder = || encoder(1, &device);
         let case = Case {
             encoder: &encoder,
@@ -202,11 +202,12 @@ fn a_head_on_cached_activations() {
     settings.cache = Cache::On {
         dtype: StoredDtype::F32,
     };
-    for device in devices() {
+    for device in fast_devices() {
         let start = settings.entry_layers(&encoder(1, &device));
         let start = start.expect("valid settings")[0];
         let rows = encoded(&eight().train);
-        let kept = Activations::compute(&encoder(1, &device), &rows, start, StoredDtype::F32, 3);
+        let kept =
+            FrozenPass::new(&encoder(1, &device), &rows, start, StoredDtype::F32, 3).compute();
         let task = with_kept(&eight(), Arc::new(kept.expect("activations")));
         let case = Case {
             encoder: &|| encoder(1, &device),
@@ -319,7 +320,7 @@ fn a_gap_between_train_and_dev_of_scores() {
 
 #[test]
 fn states_that_an_elmo_carries_from_batch_to_batch() {
-    for device in devices() {
+    for device in fast_devices() {
         let mut settings = training(Adaptation::Full(Full::new(1e-2)));
         linear(&mut settings).pooling = Pooling::Mean;
         settings.state = LstmState::Carry;

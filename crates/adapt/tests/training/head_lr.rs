@@ -13,7 +13,7 @@ use totune_adapt::{
 };
 use totune_model::fused::{AdamW, Rate};
 
-use crate::common::{self, devices, eight, parameters, run, training};
+use crate::common::{self, eight, fast_devices, parameters, run, training};
 
 /// Reference written by `fixtures/make/optimizers.py`: steps of a head and an encoder of two layers, in one phase or
 /// several.
@@ -128,7 +128,7 @@ fn groups_with_layer_decay_and_a_schedule_move_as_in_torch_in_every_phase() {
         .map(|kind| format!("{kind}, rates x0.5"))
         .map(|kind| [(kind.clone(), None), (kind, Some(1e-2))]);
     assert_eq!(kinds, both.concat());
-    for device in devices() {
+    for device in fast_devices() {
         for case in &vectors.cases {
             check(&vectors, case, &device);
         }

@@ -17,7 +17,7 @@ use totune_data::{Target, stream};
 use totune_model::{Bert, Classifier};
 
 use crate::common::{
-    self, devices, eight, encoded, encoder, parameters, retarget, run, run_on, training,
+    self, eight, encoded, encoder, fast_devices, parameters, retarget, run, run_on, training,
 };
 
 type Parameters = BTreeMap<String, Vec<u32>>;
@@ -116,7 +116,7 @@ fn unfreezing() -> Training {
 
 #[test]
 fn unfreezing_moves_exactly_the_layers_that_are_open() {
-    for device in devices() {
+    for device in fast_devices() {
         let times = over_time(&device, &unfreezing());
         let open = [
             &["head", "pooler"][..],
@@ -149,7 +149,7 @@ fn is_first_step(distances: &[f32]) -> bool {
 
 #[test]
 fn moments_go_on_through_unfreezing_and_begin_with_each_layer() {
-    for device in devices() {
+    for device in fast_devices() {
         let times = over_time(&device, &unfreezing());
         let first = |epoch: usize, part, rate| {
             is_first_step(&distances(&times[epoch - 1], &times[epoch], part, rate))
@@ -168,7 +168,7 @@ fn fine_tuning_after_stacking_begins_with_a_fresh_optimiser() {
     let mut stack = StackAndFinetune::new(5e-2, 2, 2e-2);
     stack.head_stop = StopRule::Epochs {};
     let settings = one_step(Adaptation::StackAndFinetune(stack), 2);
-    for device in devices() {
+    for device in fast_devices() {
         let times = over_time(&device, &settings);
         assert_eq!(times.len(), 5);
         assert_eq!(moved(&times[0], &times[2]), ["head"]);
@@ -194,7 +194,7 @@ fn fine_tuning_after_stacking_begins_with_a_fresh_optimiser() {
 #[test]
 fn the_best_epoch_gives_the_model_the_scores_and_the_predictions() {
     let settings = one_step(Adaptation::Full(Full::new(2e-2)), 4);
-    for device in devices() {
+    for device in fast_devices() {
         let (_, runs) = each_epoch(&device, &settings);
         for (i, (task, outcome)) in runs.iter().enumerate() {
             assert_eq!(
@@ -240,7 +240,7 @@ fn of_several_best_epochs_the_first_counts_and_without_dev_there_is_none() {
 
 #[test]
 fn test_scored_only_at_the_end_has_the_scores_of_the_selected_epoch() {
-    for device in devices() {
+    for device in fast_devices() {
         let settings = one_step(Adaptation::Full(Full::new(1e-3)), 3);
         let (seed, runs) = each_epoch(&device, &settings);
         let only_final = Training {
@@ -398,7 +398,7 @@ fn a_gap_may_end_a_run_of_one_phase_too() {
 #[test]
 fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
     use std::sync::Arc;
-    use totune_adapt::{Activations, CachedActivations};
+    use totune_adapt::{CachedActivations, FrozenPass};
 
     for adaptation in [
         Adaptation::GradualUnfreezing(GradualUnfreezing::new(1e-2, 0.5)),
@@ -413,7 +413,7 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
         settings.cache = Cache::On {
             dtype: StoredDtype::F32,
         };
-        for device in devices() {
+        for device in fast_devices() {
             let tokens = with_dev(&[1, 1, 1, 0, 1, 0, 0, 1]);
             let mut kept = tokens.clone();
             let parts = [
@@ -426,13 +426,14 @@ fn each_phase_begins_at_the_states_its_own_frozen_part_gives() {
                     .entry_layers(&encoder(1, &device))
                     .expect("valid settings")
                 {
-                    let states = Activations::compute(
+                    let states = FrozenPass::new(
                         &encoder(1, &device),
                         &encoded(examples),
                         start,
                         StoredDtype::F32,
                         3,
-                    );
+                    )
+                    .compute();
                     examples.cached.push(CachedActivations {
                         activations: Arc::new(states.expect("a device that works")),
                         places: (0..8).collect(),

@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use totune_adapt::{
-    Activations, Adaptation, EntryLayer, LpFt, Objective, StoredDtype, TaskData, Training, fit,
+    Adaptation, EntryLayer, FrozenPass, LpFt, Objective, StoredDtype, TaskData, Training, fit,
 };
 use totune_data::{Encoded, Pairs, Target};
 use totune_model::{HeadInput, HeadSpec, Layers, PooledInput, Pooling, SiameseSpec};
@@ -32,13 +32,14 @@ fn features(task: &TaskData, settings: &Training, device: &Device) -> Matrix<f32
         .iter()
         .map(|row| row.encoded.clone())
         .collect();
-    let vectors = Activations::compute(
+    let vectors = FrozenPass::new(
         &encoder(1, device),
         &rows,
         EntryLayer::Pooled(read),
         StoredDtype::F32,
         3,
-    );
+    )
+    .compute();
     Matrix::new(vectors.expect("a device that works").vectors(), 16)
 }
 
@@ -143,7 +144,7 @@ fn the_scores_of_separate_texts_are_those_of_a_ridge_regression_on_both_vectors(
             layers: Layers::Top,
         });
         let of_texts =
-            Activations::compute(&encoder(1, &device), &alone, start, StoredDtype::F32, 3);
+            FrozenPass::new(&encoder(1, &device), &alone, start, StoredDtype::F32, 3).compute();
         let of_texts = of_texts.expect("a device that works").vectors();
         let vector = |at: usize| &of_texts[16 * (at % 8)..16 * (at % 8) + 16];
         let features = (0..8).flat_map(|at| {

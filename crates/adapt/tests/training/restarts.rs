@@ -5,7 +5,7 @@ use totune_adapt::{Adaptation, Full, Outcome, Stop, TaskData, Training};
 use totune_data::stream;
 use totune_model::Bert;
 
-use crate::common::{devices, eight, parameters, run, run_on, training};
+use crate::common::{eight, fast_devices, parameters, run, run_on, training};
 
 /// The eight examples, which are also dev.
 fn task() -> TaskData {
@@ -52,7 +52,7 @@ fn a_run_that_does_not_learn_begins_again_until_the_limit() {
 /// Regression test: on LibTorch, whose optimiser works in place, an attempt began with the weights of the one before.
 #[test]
 fn an_attempt_is_a_run_with_another_seed() {
-    for device in devices() {
+    for device in fast_devices() {
         let run = |restarts, seed| run_on(&device, &task(), &settings(1e-7, restarts), seed);
         // Almost without learning, some random heads are better than the majority by chance.
         let seed = (0..50).find(|seed| run(5, *seed).restarts == 1);

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use totune_adapt::{EpochScores, StepEvent};
-use totune_sweep::{CheckpointEvent, Ended, Plan, PlannedRun, Position, Progress};
+use totune_sweep::{CachingEvent, CheckpointEvent, Ended, Plan, PlannedRun, Position, Progress};
 
 use super::tracker::Tracker;
 use crate::print::{Level, event};
@@ -56,6 +56,14 @@ impl Progress for Lines {
             "seed": run.spec.seed,
         });
         event(Level::Info, "run-started", Some(&run.id), fields);
+    }
+
+    fn caching(&self, caching: &CachingEvent) {
+        let mut tracker = self.tracker();
+        if tracker.is_due() {
+            let fields = json!({ "examples": caching.examples, "of": caching.of });
+            event(Level::Info, "caching", tracker.id(), fields);
+        }
     }
 
     fn step(&self, step: &StepEvent) {

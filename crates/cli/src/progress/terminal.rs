@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use console::{Style, measure_text_width};
 use indicatif::{MultiProgress, ProgressBar};
 use totune_adapt::{EpochScores, StepEvent};
-use totune_sweep::{CheckpointEvent, Ended, Plan, PlannedRun, Position, Progress};
+use totune_sweep::{CachingEvent, CheckpointEvent, Ended, Plan, PlannedRun, Position, Progress};
 
 use super::tracker::{Moment, Tracker, main_score};
 use super::{redraws, span, style};
@@ -209,6 +209,21 @@ impl Progress for SweepProgress {
             bars.run.set_position(0);
             bars.run.set_prefix("");
             bars.run.set_message("");
+        }
+    }
+
+    fn caching(&self, event: &CachingEvent) {
+        if let Some(bars) = &self.bars {
+            bars.run.set_length(event.of as u64);
+            bars.run.set_position(event.examples as u64);
+            bars.run.set_message(event.to_string());
+            return;
+        }
+        let mut known = self.known();
+        if known.tracker.is_due()
+            && let Some((number, label)) = known.tracker.current()
+        {
+            eprintln!("[{number}/{}] {label}: {event}", known.tracker.of());
         }
     }
 

@@ -30,6 +30,17 @@ struct Current {
     said: Instant,
 }
 
+impl Current {
+    /// Returns true if nothing has been printed about the run for some time; then it counts as printed now.
+    fn is_due(&mut self) -> bool {
+        let is_due = self.said.elapsed() >= PATIENCE;
+        if is_due {
+            self.said = Instant::now();
+        }
+        is_due
+    }
+}
+
 /// A step, with the values derived from it.
 pub struct Moment {
     /// Id of the run.
@@ -101,18 +112,14 @@ impl Tracker {
         let run_left = Duration::from_secs_f64(left);
         self.forecast.expect(current.began.elapsed() + run_left);
         let all_left = self.forecast.left();
-        let is_due = current.said.elapsed() >= PATIENCE;
-        if is_due {
-            current.said = Instant::now();
-        }
         Some(Moment {
+            is_due: current.is_due(),
             id: current.id.clone(),
             label: current.label.clone(),
             number: current.number,
             run_left,
             all_left: all_left.map(|left| left + run_left),
             speed: current.examples as f64 / (seconds - before).max(1e-9),
-            is_due,
         })
     }
 
@@ -121,6 +128,17 @@ impl Tracker {
         self.ended += 1;
         self.forecast.ended(&run.spec, took);
         self.forecast.left().filter(|left| !left.is_zero())
+    }
+
+    /// Returns true if nothing has been printed about the current run for some time; then it counts as printed now.
+    pub fn is_due(&mut self) -> bool {
+        self.current.as_mut().is_some_and(Current::is_due)
+    }
+
+    /// Number and label of the current run.
+    pub fn current(&self) -> Option<(usize, &str)> {
+        let current = self.current.as_ref()?;
+        Some((current.number, &current.label))
     }
 
     /// Id of the current run.

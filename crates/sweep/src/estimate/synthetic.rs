@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_adapt::{
-    Activations, Cache, CachedActivations, ClassLoss, Constant, Examples, Objective, Places, Row,
+    Cache, CachedActivations, ClassLoss, Constant, Examples, FrozenPass, Objective, Places, Row,
     Schedule, Select, StopRule, TaskData, TestScores, Training, fit,
 };
 use totune_data::tags::{Scheme, TagSet};
@@ -188,7 +188,7 @@ impl Timed {
         if let Cache::On { dtype } = training.cache {
             for start in training.entry_layers(encoder)? {
                 let rows: Vec<Encoded> = train.rows.iter().map(|row| row.encoded.clone()).collect();
-                let found = Activations::compute(encoder, &rows, start, dtype, n)?;
+                let found = FrozenPass::new(encoder, &rows, start, dtype, n).compute()?;
                 kept += found.seconds() / n as f64;
                 train.cached.push(CachedActivations {
                     places: (0..n).collect(),

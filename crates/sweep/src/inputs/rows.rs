@@ -1,18 +1,19 @@
 //! Encoded rows of datasets, and cached activations of frozen layers for them.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use anyhow::Result;
 use totune_adapt::{
-    Activations, Cache, CachedActivations, EntryLayer, InputEncoding, Rows, StoredDtype,
+    Activations, Cache, CachedActivations, EntryLayer, FrozenPass, InputEncoding, Rows, StoredDtype,
 };
 use totune_data::{Dataset, Encoded, sha256_hex};
 use totune_model::Encoder;
 
 use super::{Inputs, Pretrained};
-use crate::TuneWork;
 use crate::activation_store::Key;
+use crate::{CachingEvent, Progress, TuneWork};
 
 pub(super) type RowsKey = (String, String, String, InputEncoding);
 
@@ -73,8 +74,12 @@ impl SharedRows<'_> {
 }
 
 impl Inputs {
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    /// Ends a pass over examples when the machine is to stop.
+    pub(crate) fn unless_stopped(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     /// A split's examples as an encoder reads them, encoded at the first call.
@@ -159,7 +164,12 @@ impl Inputs {
     ///
     /// # Errors
     /// When the device fails, or [`Interrupted`](totune_adapt::Interrupted) if it was stopped from outside.
-    pub(crate) fn kept(&self, work: &TuneWork, of: &SharedRows) -> Result<Vec<CachedActivations>> {
+    pub(crate) fn kept(
+        &self,
+        work: &TuneWork,
+        of: &SharedRows,
+        progress: &dyn Progress,
+    ) -> Result<Vec<CachedActivations>> {
         let training = &work.training;
         let Cache::On { dtype } = training.cache else {
             return Ok(Vec::new());
@@ -172,12 +182,14 @@ impl Inputs {
         for start in training.entry_layers(&encoder)? {
             let computed = training.dtype.label();
             let key = of.key(pretrained, (start, dtype), computed, None);
-            let size = Activations::estimate(&encoder, &rows, start, dtype);
-            let activations = self.states.get(&key, size, || {
-                let batch_size = training.evaluation_batch_size;
-                let is_stopped = || self.is_stopped();
-                Activations::compute_unless(&is_stopped, &encoder, &rows, start, dtype, batch_size)
-            })?;
+            let batch_size = training.evaluation_batch_size;
+            let watch = |examples| {
+                let of = rows.len();
+                progress.caching(&CachingEvent { examples, of });
+                self.unless_stopped()
+            };
+            let pass = FrozenPass::new(&encoder, &rows, start, dtype, batch_size).watched(&watch);
+            let activations = self.states.get(&key, &pass)?;
             kept.extend(activations.map(|activations| CachedActivations {
                 activations,
                 places: of.places.clone(),
@@ -196,17 +208,15 @@ impl Inputs {
         let pretrained = self.encoder(encoder)?;
         let encoder = &pretrained.loaded.encoder;
         let dtype = StoredDtype::F32;
-        let is_stopped = || self.is_stopped();
-        let compute =
-            || Activations::compute_unless(&is_stopped, encoder, texts, start, dtype, batch_size);
+        let watch = |_| self.unless_stopped();
+        let pass = FrozenPass::new(encoder, texts, start, dtype, batch_size).watched(&watch);
         if self.caches_vectors {
             let key = of.key(pretrained, (start, dtype), "f32", Some(text));
-            let size = Activations::estimate(encoder, texts, start, dtype);
-            if let Some(cached) = self.states.get(&key, size, compute)? {
+            if let Some(cached) = self.states.get(&key, &pass)? {
                 return Ok(cached);
             }
         }
-        Ok(Arc::new(compute()?))
+        Ok(Arc::new(pass.compute()?))
     }
 }
 

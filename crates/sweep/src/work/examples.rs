@@ -4,14 +4,19 @@ use anyhow::Result;
 use totune_adapt::{Examples, InputEncoding, Objective, TaskData};
 
 use super::splits::{Splits, Subset};
-use crate::{Inputs, RunSpec, TuneWork};
+use crate::{Inputs, Progress, RunSpec, TuneWork};
 
 /// Prefix, in rows, of the name of a split that is predicted without being evaluated: `test` in rows is the split that
 /// a run was evaluated on, whatever its file.
 pub const HIDDEN: &str = "hidden-";
 
 /// The examples of a run, with their cached activations.
-pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<TaskData> {
+pub(super) fn task_data(
+    spec: &RunSpec,
+    work: &TuneWork,
+    inputs: &Inputs,
+    progress: &dyn Progress,
+) -> Result<TaskData> {
     let splits = Splits::of(spec, inputs)?;
     // Activations of all that a run uses of a split are cached in one file.
     let of_train = splits.of_train();
@@ -20,7 +25,7 @@ pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
             "train" => &of_train,
             _ => &part.indices,
         };
-        examples(spec, work, inputs, (part, uses))
+        examples(spec, work, (inputs, progress), (part, uses))
     };
     let predict = splits.predict.iter();
     let predict = predict.map(|part| Ok((format!("{HIDDEN}{}", part.split), examples(part)?)));
@@ -39,7 +44,7 @@ pub(super) fn task_data(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Res
 fn examples(
     spec: &RunSpec,
     work: &TuneWork,
-    inputs: &Inputs,
+    (inputs, progress): (&Inputs, &dyn Progress),
     (part, uses): (&Subset, &[usize]),
 ) -> Result<Examples> {
     let (split, dataset) = (part.split, part.dataset);
@@ -53,6 +58,6 @@ fn examples(
     let one = |&row: &usize| rows.row(row, &dataset.examples);
     Ok(Examples {
         rows: rows.rows_of(&part.indices).iter().map(one).collect(),
-        cached: inputs.kept(work, &shared)?,
+        cached: inputs.kept(work, &shared, progress)?,
     })
 }

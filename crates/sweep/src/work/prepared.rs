@@ -8,7 +8,7 @@ use totune_model::AnyEncoder;
 
 use super::examples::task_data;
 use crate::activation_store::ActivationStore;
-use crate::{Environment, Inputs, RunSpec, Silent, TuneWork, Work};
+use crate::{Environment, Inputs, Progress, RunSpec, Silent, TuneWork, Work};
 
 /// One adaptation of one encoder, ready to run.
 #[derive(Debug)]
@@ -24,9 +24,14 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(spec: &RunSpec, work: &TuneWork, inputs: &Inputs) -> Result<Self> {
+    pub(super) fn new(
+        spec: &RunSpec,
+        work: &TuneWork,
+        inputs: &Inputs,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         Ok(Self {
-            task: task_data(spec, work, inputs)?,
+            task: task_data(spec, work, inputs, progress)?,
             encoder: inputs.encoder(&work.encoder)?.fresh(),
             training: work.training.clone(),
             seed: spec.seed,
@@ -71,7 +76,7 @@ impl Inputs {
     /// When `spec` adapts no encoder, or its inputs were not loaded.
     pub fn prepare(&self, spec: &RunSpec) -> Result<Option<Prepared>> {
         match &spec.work {
-            Work::Tune(work) => match Prepared::new(spec, work, self) {
+            Work::Tune(work) => match Prepared::new(spec, work, self, &Silent) {
                 Err(error) if error.is::<Interrupted>() => Ok(None),
                 prepared => prepared.map(Some),
             },

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use totune_adapt::{Activations, EntryLayer, InputEncoding, Stop, StoredDtype};
+use totune_adapt::{EntryLayer, FrozenPass, InputEncoding, Stop, StoredDtype};
 use totune_data::{Dataset, Encoded, Task, shuffle, stream};
 use totune_model::{Encoder, Layers, PooledInput};
 use totune_record::{EvalRow, RunRow};
@@ -174,8 +174,10 @@ impl<'a> ProbeData<'a> {
         let of = |part: &EncodedSplit| {
             let dtype = StoredDtype::F32;
             let batch = work.evaluation_batch_size;
-            let is_stopped = || inputs.is_stopped();
-            Activations::compute_unless(&is_stopped, encoder, &part.rows, start, dtype, batch)
+            let watch = |_| inputs.unless_stopped();
+            FrozenPass::new(encoder, &part.rows, start, dtype, batch)
+                .watched(&watch)
+                .compute()
         };
         let (train, test) = (of(&self.train)?, of(&self.test)?);
         Ok(Vectors {

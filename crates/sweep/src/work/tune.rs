@@ -162,7 +162,7 @@ fn attempt(
         phases,
     } = resources;
     let mut watch = Watched::new(spec, machine, progress);
-    let mut prepared = phases.preparing(|| Prepared::new(spec, work, inputs))?;
+    let mut prepared = phases.preparing(|| Prepared::new(spec, work, inputs, progress))?;
     let open = |place| RunCheckpoints::open(place, run, progress);
     let mut checkpoints = checkpoints.map(open).transpose()?;
     if let Some(checkpoints) = &mut checkpoints {
