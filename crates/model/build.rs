@@ -68,11 +68,15 @@ fn compile_shim() {
         }
         build
     };
-    build()
-        .include(format!("{libtorch}/include"))
-        .include(format!("{libtorch}/include/torch/csrc/api/include"))
-        .files(SOURCES)
-        .compile("totune_shim");
+    let mut shim = build();
+    // A system's header has no warnings.
+    shim.flag("-isystem").flag(format!("{libtorch}/include"));
+    let precompiled = precompile(&mut shim, "ATen/ATen.h");
+    shim.files(SOURCES).compile("totune_shim");
+    if let Some(precompiled) = precompiled {
+        // Hundreds of megabytes that nothing reads again.
+        let _ = std::fs::remove_file(precompiled);
+    }
     // Floats in a vector, and rows that share the weights in registers: 16 registers, and 32 for the widest.
     rows(build(), "rows_default", 4, 3, &[]);
     if x86 {
@@ -86,6 +90,24 @@ fn compile_shim() {
         let flags = avx512.iter().map(String::as_str).chain(["-mfma"]);
         passes(build(), "passes_avx512", 16, &flags.collect::<Vec<_>>());
     }
+}
+
+/// Compiles a header once for all files of `build`, where the compiler is GCC; LibTorch's takes 15 s in each of them.
+#[cfg(feature = "tch")]
+fn precompile(build: &mut cc::Build, header: &str) -> Option<String> {
+    let compiler = build.get_compiler();
+    let out = std::env::var("OUT_DIR").ok()?;
+    let first = format!("{out}/first.h");
+    let precompiled = format!("{first}.gch");
+    std::fs::write(&first, format!("#include <{header}>\n")).ok()?;
+    let mut command = compiler.to_command();
+    command.args(["-x", "c++-header", &first, "-o", &precompiled]);
+    let is_precompiled =
+        compiler.is_like_gnu() && command.status().is_ok_and(|status| status.success());
+    is_precompiled.then(|| {
+        build.flag("-include").flag(&first);
+        precompiled
+    })
 }
 
 #[cfg(feature = "tch")]
