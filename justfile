@@ -12,7 +12,7 @@ unexport LIBTORCH_USE_PYTORCH
 features := env("TOTUNE_FEATURES", if os() + "-" + arch() == "linux-x86_64" { "tch" } else { "" })
 
 # One profile and one set of features for all recipes, so that a fresh machine compiles each dependency once.
-flags := "--profile quick --locked --features " + quote(features)
+flags := "--profile quick --locked --features " + quote(features) + if features == "" { " --config setup/flex.toml" } else { "" }
 totune := "cargo run --quiet " + flags + " --bin totune --"
 optimised := "cargo run --release --locked --features " + quote(features) + " --bin totune --"
 

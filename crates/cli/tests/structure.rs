@@ -1,8 +1,9 @@
-//! No circle of files: the files that a file uses do not use it in turn, except between a module and those below it.
+//! No circle of files: the files that a file uses do not use it in turn, except between a module and those below it. And no
+//! example in a comment that nobody compiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
@@ -144,4 +145,43 @@ fn no_files_use_each_other_in_a_circle() {
         }
     }
     assert_eq!(circles, [""; 0], "modules that use each other");
+}
+
+#[test]
+fn crates_without_doc_tests_have_no_examples_in_comments() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut without = 0;
+    for entry in fs::read_dir(crates).expect("the crates") {
+        let folder = entry.expect("an entry").path();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        if !manifest.contains("\ndoctest = false\n") {
+            continue;
+        }
+        without += 1;
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        for file in files {
+            let text = fs::read_to_string(&file).expect("source code");
+            let mut lines = text.lines().map(str::trim_start);
+            let example =
+                lines.any(|line| line.starts_with("/// ```") || line.starts_with("//! ```"));
+            assert!(
+                !example,
+                "{}: an example, but `doctest = false`",
+                file.display()
+            );
+        }
+    }
+    assert!(without > 0);
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use support::{Untrained, sentences, texts};
+use support::{Untrained, devices, sentences, texts};
 use totune_data::{Input, Target as Gold, Task};
 use totune_keep::{
     Empty, Layout, Prediction, ReadOptions, SavedModel, Source, Target, evaluate, predict,
@@ -26,7 +26,8 @@ struct Files {
 
 impl Files {
     fn new(kind: Task, inputs: &[Input]) -> Self {
-        let device = Device::flex();
+        // LibTorch where it is built in, which is the faster one.
+        let device = devices().into_iter().nth(1).unwrap_or(Device::flex());
         let model = Untrained::new(("fixture-bert", kind), None, inputs, &device);
         let folder = tempfile::tempdir().expect("a folder");
         let to = folder.path().join("m");

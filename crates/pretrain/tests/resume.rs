@@ -16,12 +16,13 @@ fn project() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::flex()];
+/// LibTorch where it is built in, which is the faster device.
+fn device() -> Device {
     #[cfg(feature = "tch")]
-    devices.push(Device::libtorch());
-    devices.truncate(2);
-    devices
+    let device = Device::libtorch();
+    #[cfg(not(feature = "tch"))]
+    let device = Device::flex();
+    device
 }
 
 /// Prepares the job of a fixture, with some of its settings changed.
@@ -101,22 +102,21 @@ fn losses(rows: &[PretrainingRow]) -> Vec<(u64, u64, u64)> {
 
 #[track_caller]
 fn check_parts(fixture: &str, change: impl Fn(&mut serde_json::Value) + Copy, steps: usize) {
-    for device in devices() {
-        let (straight, in_parts) = (tempfile::tempdir(), tempfile::tempdir());
-        let [straight, in_parts] = [straight, in_parts].map(|dir| dir.expect("a folder"));
-        let folder = Folder::open(straight.path()).expect("a folder");
-        let (rows, weights) =
-            train(fixture, &folder, &device, usize::MAX, change).expect("a whole run");
-        assert_eq!(rows.len(), steps, "a row for each step");
+    let device = device();
+    let (straight, in_parts) = (tempfile::tempdir(), tempfile::tempdir());
+    let [straight, in_parts] = [straight, in_parts].map(|dir| dir.expect("a folder"));
+    let folder = Folder::open(straight.path()).expect("a folder");
+    let (rows, weights) =
+        train(fixture, &folder, &device, usize::MAX, change).expect("a whole run");
+    assert_eq!(rows.len(), steps, "a row for each step");
 
-        let folder = Folder::open(in_parts.path()).expect("a folder");
-        let mut last = (Vec::new(), Vec::new());
-        for most in [4, 9, 100] {
-            last = train(fixture, &folder, &device, most, change).expect("a part of a run");
-        }
-        assert_eq!(losses(&last.0), losses(&rows));
-        assert!(last.1 == weights, "the weights differ");
+    let folder = Folder::open(in_parts.path()).expect("a folder");
+    let mut last = (Vec::new(), Vec::new());
+    for most in [4, 9, 100] {
+        last = train(fixture, &folder, &device, most, change).expect("a part of a run");
     }
+    assert_eq!(losses(&last.0), losses(&rows));
+    assert!(last.1 == weights, "the weights differ");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn steps_that_a_crash_took_are_taken_again_from_the_checkpoint_before() {
         json["checkpoint-every"] = 5.into();
         json["stage"][0]["tokens"] = 5_120.into();
     };
-    let device = Device::flex();
+    let device = device();
     let dir = tempfile::tempdir().expect("a folder");
     let folder = Folder::open(dir.path()).expect("a folder");
     let (rows, weights) =
@@ -164,7 +164,7 @@ fn steps_that_a_crash_took_are_taken_again_from_the_checkpoint_before() {
 fn a_changed_setting_is_refused_by_name() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = Folder::open(dir.path()).expect("a folder");
-    let device = Device::flex();
+    let device = device();
     train("fixture-mlm", &folder, &device, 2, |_| ()).expect("two steps");
     let error = train("fixture-mlm", &folder, &device, 2, |json| {
         json["learning-rate"] = 0.5.into();
@@ -190,7 +190,7 @@ fn a_diverging_run_says_at_which_step_and_keeps_the_checkpoint_before() {
         json["schedule"] = serde_json::json!({ "kind": "constant", "warmup": 0.2 });
         json["checkpoint-every"] = 1.into();
     };
-    let error = train("fixture-mlm", &folder, &Device::flex(), usize::MAX, change);
+    let error = train("fixture-mlm", &folder, &device(), usize::MAX, change);
     let message = format!("{:#}", error.expect_err("no run survives this rate"));
     assert!(message.contains("training diverged at step"), "{message}");
     let kept = folder.latest().expect("a readable checkpoint");
@@ -199,7 +199,7 @@ fn a_diverging_run_says_at_which_step_and_keeps_the_checkpoint_before() {
 
 /// Perplexity on held-out text after the whole run: trained, with random weights, and of word frequencies.
 fn perplexities(fixture: &str) -> [f64; 3] {
-    let device = devices().pop().expect("at least one");
+    let device = device();
     let dir = tempfile::tempdir().expect("a folder");
     let folder = Folder::open(dir.path()).expect("a folder");
     train(fixture, &folder, &device, usize::MAX, |_| ()).expect("a whole run");

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::support::DEVICE;
+
 /// A folder outside of everything, and a command in it.
 struct Place(TempDir);
 
@@ -36,7 +38,7 @@ impl Place {
             .current_dir(self.path(below))
             .env("HOME", self.path("home"))
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
-            .args(["--device", "flex"])
+            .args(["--device", DEVICE])
             .args(arguments);
         let output = command.output().expect("the binary starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

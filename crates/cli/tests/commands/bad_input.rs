@@ -5,7 +5,7 @@ use std::fs;
 use totune_record::Tables;
 use totune_sweep::State;
 
-use crate::support::{Checkout, CommandOutput, SPARSE, TUNE};
+use crate::support::{Checkout, CommandOutput, DEVICE, SPARSE, TUNE};
 
 #[test]
 fn an_empty_variable_counts_as_unset() {
@@ -381,7 +381,7 @@ fn a_full_disk_is_a_clean_error_and_the_sweep_goes_on_later() {
         .arg(binary)
         .arg("--project")
         .arg(checkout.path(""));
-    command.args(["--device", "flex", "sweep", "run", "trial", "fixture"]);
+    command.args(["--device", DEVICE, "sweep", "run", "trial", "fixture"]);
     let said = CommandOutput::from(command.output().expect("starts"));
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use totune_sweep::State;
 
-use crate::support::{Checkout, CommandOutput, RUNS, TUNE};
+use crate::support::{Checkout, CommandOutput, DEVICE, RUNS, TUNE};
 
 /// The lines of a script, and that bash takes it.
 #[track_caller]
@@ -20,7 +20,7 @@ fn script(path: &str) -> String {
 
 #[test]
 fn workers_on_several_devices_share_the_runs() {
-    let alone = Checkout::new();
+    let alone = Checkout::new().on("flex");
     alone.succeed(&["sweep", "run", "trial", "fixture"]);
     let shared = Checkout::new();
     let arguments = ["--threads", "2", "sweep", "run", "trial", "fixture"];
@@ -78,6 +78,9 @@ fn a_dry_run_writes_scripts_that_can_be_read() {
     let paths: Vec<&str> = paths.lines().collect();
     assert_eq!(paths.len(), 2, "no search, so one array");
     let runs = script(paths[0]);
+    let sweep = format!(
+        " --threads 4 --device {DEVICE} sweep run trial fixture --checkpoint-every 10m --worker \"$SLURM_ARRAY_TASK_ID/3\" --no-wait\n"
+    );
     for expected in [
         "#SBATCH --array=1-3\n",
         "#SBATCH --time=2:00:00\n",
@@ -85,7 +88,7 @@ fn a_dry_run_writes_scripts_that_can_be_read() {
         "#SBATCH --partition=long\n",
         "#SBATCH --qos=low\n",
         "\nmodule load 'a b'\n",
-        " --threads 4 --device flex sweep run trial fixture --checkpoint-every 10m --worker \"$SLURM_ARRAY_TASK_ID/3\" --no-wait\n",
+        &sweep,
     ] {
         assert!(runs.contains(expected), "{expected}\n{runs}");
     }

@@ -1,4 +1,4 @@
-//! `totune compare` on fixtures and on a user's file, on the flex device.
+//! `totune compare` on fixtures and on a user's file.
 
 use std::fs;
 

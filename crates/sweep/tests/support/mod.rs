@@ -11,6 +11,16 @@ use totune_sweep::{
     Environment, Machine, Places, Plan, Project, Roots, Selection, Silent, Store, Summary, execute,
 };
 
+/// LibTorch where it is built in, which is the faster device.
+fn device() -> Device {
+    #[cfg(feature = "tch")]
+    #[allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
+    let device = Device::libtorch();
+    #[cfg(not(feature = "tch"))]
+    let device = Device::flex();
+    device
+}
+
 /// A project of its own with one experiment, and the cards, presets and fixtures of the repository.
 pub struct Demo {
     pub project: Project,
@@ -47,8 +57,8 @@ impl Demo {
                 cache: None,
             },
             machine: Machine {
-                device: Device::flex(),
-                device_name: "cpu (flex)".to_string(),
+                device: device(),
+                device_name: "cpu".to_string(),
                 threads: 1,
                 cache_budget: 1 << 26,
                 checkpoint_every: None,

@@ -12,6 +12,8 @@ use totune_sweep::{Places, Plan, Project, Roots, Selection, State, Store, collec
 /// A temporary project: the repository's cards and fixtures, and the paper `trial`.
 pub struct Checkout {
     folder: TempDir,
+    /// The device of its commands.
+    device: &'static str,
 }
 
 /// Output and exit code of a command.
@@ -21,6 +23,9 @@ pub struct CommandOutput {
     pub out: String,
     pub err: String,
 }
+
+/// The device of the commands: LibTorch where it is built in, which is the faster one.
+pub const DEVICE: &str = if cfg!(feature = "tch") { "cpu" } else { "flex" };
 
 /// 2 features x 3 folds.
 pub const SPARSE: &str = r#"
@@ -88,9 +93,7 @@ impl Checkout {
 
     /// A fresh checkout whose paper `trial` has these experiments.
     pub fn with(experiments: &[(&str, &str)]) -> Self {
-        let checkout = Self {
-            folder: tempfile::tempdir().expect("temporary folder"),
-        };
+        let checkout = Self::empty();
         for part in ["datasets", "encoders", "fixtures/data", "fixtures/encoders"] {
             copy(&repository().join(part), &checkout.path(part));
         }
@@ -106,7 +109,13 @@ impl Checkout {
     pub fn empty() -> Self {
         Self {
             folder: tempfile::tempdir().expect("temporary folder"),
+            device: DEVICE,
         }
+    }
+
+    /// The same checkout with another device.
+    pub fn on(self, device: &'static str) -> Self {
+        Self { device, ..self }
     }
 
     /// Adds a paper of the repository.
@@ -155,7 +164,7 @@ impl Checkout {
         fs::write(path, text).expect("write");
     }
 
-    /// A command of the binary on the flex device, which is always built in.
+    /// A command of the binary on the checkout's device.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
         for (name, _) in std::env::vars()
@@ -166,7 +175,7 @@ impl Checkout {
         command
             .arg("--project")
             .arg(self.folder.path())
-            .args(["--device", "flex"])
+            .args(["--device", self.device])
             .args(arguments);
         command
             .stdin(Stdio::null())
