@@ -10,24 +10,36 @@ use regex::Regex;
 /// The path of a module in its crate, such as `["spec", "schema"]`; empty for `lib.rs`.
 type Module = Vec<String>;
 
-/// The code of each module below `folder`, without comments and tests.
-fn modules(folder: &Path, module: &Module, found: &mut BTreeMap<Module, String>) {
+/// The source files below `folder`.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let mut inner = module.clone();
-        if !["lib", "main", "mod"].contains(&stem.as_ref()) {
-            inner.push(stem.to_string());
-        }
         if path.is_dir() {
-            modules(&path, &inner, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") && stem != "tests" {
-            let text = fs::read_to_string(&path).expect("source code");
-            let text = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
-            let code = text.lines().filter_map(|line| line.split("//").next());
-            found.insert(inner, code.collect::<Vec<_>>().join("\n"));
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
         }
     }
+}
+
+/// The code of each module below `folder`, without comments and tests.
+fn modules(folder: &Path) -> BTreeMap<Module, String> {
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    files.retain(|path| !path.ends_with("tests.rs"));
+    let of = |path: &PathBuf| {
+        let text = fs::read_to_string(path).expect("source code");
+        let text = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
+        let code = text.lines().filter_map(|line| line.split("//").next());
+        let below = path
+            .strip_prefix(folder)
+            .expect("a file below")
+            .with_extension("");
+        let names = below.iter().map(|name| name.to_string_lossy().into_owned());
+        let module = names.filter(|name| !["lib", "main", "mod"].contains(&name.as_str()));
+        (module.collect(), code.collect::<Vec<_>>().join("\n"))
+    };
+    files.iter().map(of).collect()
 }
 
 /// The paths that the tree of a `use` names.
@@ -130,8 +142,7 @@ fn no_files_use_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for entry in fs::read_dir(crates).expect("the crates") {
         let folder = entry.expect("a crate").path();
-        let mut code = BTreeMap::new();
-        modules(&folder.join("src"), &Module::new(), &mut code);
+        let code = modules(&folder.join("src"));
         let edges = edges(&code);
         for module in code.keys() {
             let (mut reached, mut open) = (BTreeSet::new(), vec![module]);
@@ -173,15 +184,4 @@ fn crates_without_doc_tests_have_no_examples_in_comments() {
         }
     }
     assert!(without > 0);
-}
-
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
 }

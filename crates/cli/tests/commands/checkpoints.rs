@@ -155,7 +155,7 @@ fn requests_to_end_that_follow_the_first_change_nothing() {
 
 #[test]
 fn a_damaged_checkpoint_gives_way_to_the_one_before_and_none_is_used_that_is_of_another_machine() {
-    // Its sums are the same with any number of threads.
+    // On flex sums are the same with any number of threads.
     let checkout = || checkout().on("flex");
     let undisturbed = checkout();
     let id = id(&undisturbed);
@@ -187,7 +187,7 @@ fn a_damaged_checkpoint_gives_way_to_the_one_before_and_none_is_used_that_is_of_
     assert!(said.err.contains(&*name), "{}", said.err);
     assert!(said.err.contains("the file is damaged"), "{}", said.err);
 
-    // On other devices sums with another number of threads are rounded otherwise.
+    // On other devices sums of another number of threads are rounded differently.
     let arguments = [&RUN[..], &["--threads", "3"]].concat();
     let said = disturbed.run(&arguments);
     assert_eq!(said.code, Some(0), "{}", said.err);
