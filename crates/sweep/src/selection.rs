@@ -1,4 +1,4 @@
-//! Selection of the runs of a plan by id, experiment, dataset and shard.
+//! Selection of the runs of a plan by id, experiment, arm, dataset and shard.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -14,6 +14,8 @@ pub struct Selection {
     pub only: Vec<String>,
     /// Only runs of these experiments, trials of their searches included; all when empty.
     pub experiments: Vec<String>,
+    /// Only runs of these arms, trials of their searches included; all when empty.
+    pub arms: Vec<String>,
     /// Only runs on these datasets; all when empty.
     pub datasets: Vec<String>,
     /// Only this share of the runs.
@@ -82,6 +84,7 @@ impl Selection {
             &self.experiments,
             specs().map(RunSpec::experiment_file),
         )?;
+        refuse_unknown("arm", &self.arms, specs().map(|spec| spec.arm.as_str()))?;
         refuse_unknown(
             "dataset",
             &self.datasets,
@@ -99,12 +102,14 @@ impl Selection {
         Ok(selected.collect())
     }
 
-    /// Whether the experiment and the dataset of a run are among those named.
+    /// Whether the experiment, the arm and the dataset of a run are among those named.
     pub(crate) fn names(&self, spec: &RunSpec) -> bool {
         let is_of = |wanted: &[String], name: &str| {
             wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)
         };
-        is_of(&self.experiments, spec.experiment_file()) && is_of(&self.datasets, &spec.dataset)
+        is_of(&self.experiments, spec.experiment_file())
+            && is_of(&self.arms, &spec.arm)
+            && is_of(&self.datasets, &spec.dataset)
     }
 }
 

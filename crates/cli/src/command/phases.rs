@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use totune_sweep::{Phases, Plan, Selection, State};
+use totune_sweep::{Phases, Plan, State};
 
+use crate::command::selection::NamedRuns;
 use crate::context::Context;
 use crate::exit;
 use crate::progress::span;
@@ -34,12 +35,9 @@ pub struct ProfileArgs {
     /// Profile: fixture, mini, small, base or paper
     #[arg(default_value = "paper")]
     profile: String,
-    /// Only this experiment, trials of its search included; may be given several times
-    #[arg(long = "experiment", value_name = "NAME")]
-    experiments: Vec<String>,
-    /// Only runs on this dataset; may be given several times
-    #[arg(long = "dataset", value_name = "NAME")]
-    datasets: Vec<String>,
+    /// Part of the grid.
+    #[command(flatten)]
+    named: NamedRuns,
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
@@ -70,11 +68,7 @@ struct Profile {
 impl ProfileArgs {
     /// Prints the phases of the selected runs.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let selection = Selection {
-            experiments: self.experiments,
-            datasets: self.datasets,
-            ..Selection::default()
-        };
+        let selection = self.named.selection();
         let plan = Plan::new(context.places(), &self.paper, &self.profile, &selection)?;
         let mut found = Profile {
             paper: self.paper,

@@ -6,6 +6,41 @@ use totune_sweep::{Plan, Selection, Shard};
 
 use crate::context::Context;
 
+/// Options that name a part of a grid.
+#[derive(Debug, Args)]
+pub struct NamedRuns {
+    /// Only this experiment, trials of its search included; may be given several times
+    #[arg(long = "experiment", value_name = "NAME")]
+    experiments: Vec<String>,
+    /// Only this arm, a strategy or setting that an experiment compares; may be given several times
+    #[arg(long = "arm", value_name = "NAME")]
+    arms: Vec<String>,
+    /// Only runs on this dataset; may be given several times
+    #[arg(long = "dataset", value_name = "NAME")]
+    datasets: Vec<String>,
+}
+
+impl NamedRuns {
+    /// The selection of a plan.
+    pub fn selection(&self) -> Selection {
+        Selection {
+            experiments: self.experiments.clone(),
+            arms: self.arms.clone(),
+            datasets: self.datasets.clone(),
+            ..Selection::default()
+        }
+    }
+
+    /// Each option with its values.
+    fn options(&self) -> [(&'static str, &[String]); 3] {
+        [
+            ("--experiment", &self.experiments),
+            ("--arm", &self.arms),
+            ("--dataset", &self.datasets),
+        ]
+    }
+}
+
 /// Selection of runs.
 #[derive(Debug, Args)]
 pub struct RunSelection {
@@ -17,12 +52,9 @@ pub struct RunSelection {
     /// Only the run with this id or unambiguous prefix of it; may be given several times
     #[arg(long, value_name = "RUN-ID")]
     only: Vec<String>,
-    /// Only this experiment, trials of its search included; may be given several times
-    #[arg(long, value_name = "NAME")]
-    experiment: Vec<String>,
-    /// Only runs on this dataset; may be given several times
-    #[arg(long, value_name = "NAME")]
-    dataset: Vec<String>,
+    /// Part of the grid.
+    #[command(flatten)]
+    named: NamedRuns,
     /// Only the i-th of N shards of the runs
     #[arg(long, value_name = "i/N")]
     pub shard: Option<Shard>,
@@ -45,12 +77,8 @@ impl RunSelection {
     /// The selection on a command line, as arguments.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.paper.clone(), self.profile.clone()];
-        let named = [
-            ("--only", &self.only),
-            ("--experiment", &self.experiment),
-            ("--dataset", &self.dataset),
-        ];
-        for (name, values) in named {
+        let only: (&str, &[String]) = ("--only", &self.only);
+        for (name, values) in [only].into_iter().chain(self.named.options()) {
             arguments.extend(
                 values
                     .iter()
@@ -67,11 +95,9 @@ impl RunSelection {
     pub fn selection(&self) -> Selection {
         Selection {
             only: self.only.clone(),
-            experiments: self.experiment.clone(),
-            datasets: self.dataset.clone(),
             shard: self.shard,
-            worker: None,
             retry_failed: self.retry_failed,
+            ..self.named.selection()
         }
     }
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use totune_record::TimingRow;
 use totune_sweep::{Noise, Plan, Selection, Silent, TimingEvent, TimingRequest, TimingSummary};
 
+use crate::command::selection::NamedRuns;
 use crate::context::Context;
 use crate::exit;
 
@@ -42,12 +43,9 @@ pub struct TimeArgs {
     /// Time again what was timed before
     #[arg(long)]
     again: bool,
-    /// Only this experiment; may be given several times
-    #[arg(long = "experiment", value_name = "NAME")]
-    experiments: Vec<String>,
-    /// Only runs on this dataset; may be given several times
-    #[arg(long = "dataset", value_name = "NAME")]
-    datasets: Vec<String>,
+    /// Part of the grid.
+    #[command(flatten)]
+    named: NamedRuns,
 }
 
 impl TimeArgs {
@@ -56,11 +54,7 @@ impl TimeArgs {
         // The whole plan, whatever is timed of it: rows of kinds that it lacks are removed.
         let everything = Selection::default();
         let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
-        let only = Selection {
-            experiments: self.experiments,
-            datasets: self.datasets,
-            ..Selection::default()
-        };
+        let only = self.named.selection();
         let machine = context.machine()?;
         let quiet = context.global.quiet;
         let request = TimingRequest {

@@ -83,7 +83,7 @@ fn shards_together_are_the_whole() {
 }
 
 #[test]
-fn a_part_of_a_plan_is_selected_by_experiment_and_dataset() {
+fn a_part_of_a_plan_is_selected_by_experiment_arm_and_dataset() {
     let checkout = Checkout::new();
     let runs = |arguments: &[&str]| {
         let plan = checkout.plan(arguments);
@@ -94,6 +94,18 @@ fn a_part_of_a_plan_is_selected_by_experiment_and_dataset() {
     assert!(sparse > 0 && tune > 0 && sparse + tune == RUNS);
     let both = ["--experiment", "sparse", "--experiment", "tune"];
     assert_eq!(runs(&both), RUNS);
+    let (full, last) = (runs(&["--arm", "full"]), runs(&["--arm", "last-1"]));
+    assert!(full > 0 && last > 0 && full + last == tune);
+
+    let wrong = ["sweep", "plan", "trial", "fixture", "--arm", "ful"];
+    let said = checkout.run(&wrong);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err
+            .starts_with("error: unknown arm of this plan `ful`; did you mean `full`?"),
+        "{}",
+        said.err
+    );
 
     let wrong = ["sweep", "plan", "trial", "fixture", "--dataset", "tweets"];
     let said = checkout.run(&wrong);
