@@ -56,6 +56,8 @@ const SPEEDS: &str = "\
 training MiniLM | peer | MiniLM; training | pytorch-fused / totune
 training BERT-base | peer | BERT-base; training | pytorch-fused / totune
 inference | peer | inference | pytorch / totune
+training MiniLM on full batches | amd/peer | batch; training | pytorch-fused / totune
+inference on the same batches | amd/peer | batch; inference | pytorch / totune
 training MiniLM on real texts | amd/peer | shuffled; training | pytorch-fused / totune
 inference on the same texts | amd/peer | shuffled; inference | pytorch / totune
 predictions for a file | amd/predict | rows | pipeline / totune

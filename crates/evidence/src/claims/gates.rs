@@ -35,8 +35,9 @@ pub(super) fn caveats(
             let learned = n_learned(runs);
             if learned < LEAST && learned < runs.len() && !claim.about_failure {
                 let (title, n) = (terms.title(side)?, runs.len());
+                let on = task_of(&conditions, terms).map_or(String::new(), |on| format!("on {on} "));
                 return Ok(Err(format!(
-                    "a side did not learn: {learned} of {n} runs of {title} did"
+                    "a side did not learn: {on}{learned} of {n} runs of {title} did"
                 )));
             }
         }
@@ -58,6 +59,13 @@ pub(super) fn caveats(
     let chosen_on = all.iter().flatten().filter_map(|run| run.n_chosen_on());
     caveats.extend(dev_size::caveat(chosen_on));
     Ok(Ok(caveats))
+}
+
+/// The title of the task that these conditions select, where a claim is about several.
+fn task_of<'t>(conditions: &Where, terms: &'t Terms) -> Option<&'t str> {
+    let tasks = terms.tasks().ok().filter(|tasks| tasks.len() > 1)?;
+    let of = tasks.into_iter().find(|task| task.conditions() == *conditions)?;
+    Some(&of.title)
 }
 
 fn n_learned(runs: &[&Run]) -> usize {

@@ -120,7 +120,7 @@ fn ours(row: &GridRow, group: &str, place: &Place, scope: &Scope) -> Result<Entr
     let measure = Measure::score(metric, split);
     let mut sample = task_runs.sample(|run| run.number(&measure));
     sample.unlearned = (task_runs.all())
-        .filter(|run| run.learned(&measure) == Some(false))
+        .filter(|run| run.is_unlearned(&measure))
         .count();
     let mut scored: Vec<String> = task_runs.all().map(|run| run.scored_on()).collect();
     scored.sort();

@@ -303,8 +303,7 @@ impl Filled<'_> {
         });
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
-        // Columns are computed from the same predictions, but a correlation of classes may reveal more than their
-        // accuracy.
+        // Runs of one task have a column for each metric.
         let worst = self.samples.iter().max_by_key(|sample| sample.unlearned);
         let unlearned = worst
             .map(Sample::unlearned_text)

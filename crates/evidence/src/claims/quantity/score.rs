@@ -13,6 +13,19 @@ pub(crate) struct Score {
     /// Conditions on the runs of all sides.
     #[serde(default, rename = "where")]
     conditions: Where,
+    #[serde(default)]
+    compared: Compared,
+}
+
+/// The pairs of several sides of which the paper says that the first is greater.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Compared {
+    /// Each side with the next.
+    #[default]
+    Neighbours,
+    /// The first side with each of the others.
+    FirstWithEach,
 }
 
 impl Quantity for Score {
@@ -42,7 +55,13 @@ impl Quantity for Score {
             (Relation::Equivalent, _) => format!("at most {} apart", terms.margin),
             _ => {
                 let titles = terms.sides.iter().map(|side| terms.title(side));
-                titles.collect::<Result<Vec<_>>>()?.join(" > ")
+                let titles = titles.collect::<Result<Vec<_>>>()?;
+                match (self.compared, titles.as_slice()) {
+                    (Compared::FirstWithEach, [first, others @ ..]) => {
+                        format!("{first} > each of {}", others.join(", "))
+                    }
+                    _ => titles.join(" > "),
+                }
             }
         })
     }
@@ -55,7 +74,7 @@ impl Quantity for Score {
         let sides = sides.collect::<Result<Vec<_>>>()?;
         Ok(match (terms.relation, sides.as_slice()) {
             (_, [(_, sample)]) => self.value(terms, sample).into(),
-            (Relation::Greater, _) => order(&sides, terms.unit).into(),
+            (Relation::Greater, _) => self.order(&sides, terms.unit).into(),
             (_, [a, b, ..]) => self.pair(terms, a, b).into(),
             (_, []) => Finding::Untestable("no side".to_owned()),
         })
@@ -129,21 +148,24 @@ impl Score {
         }
         Ok(Finding::Compared(evidence))
     }
-}
 
-/// Every side compared with the next.
-fn order(sides: &[(String, Sample)], unit: Unit) -> Result<Finding, String> {
-    let mut evidence = Evidence::new(Scale::Plain(DIGITS));
-    evidence.ours = order_text(sides);
-    for pair in sides.windows(2) {
-        let [(title_a, a), (title_b, b)] = pair else {
-            unreachable!("windows of two")
-        };
-        let comparison =
-            compared(a, b, unit).map_err(|why| format!("{title_a} against {title_b}: {why}"))?;
-        evidence.add_samples(comparison, (title_a, a), (title_b, b));
+    /// Several sides compared in the pairs that are asked for.
+    fn order(&self, sides: &[(String, Sample)], unit: Unit) -> Result<Finding, String> {
+        let mut evidence = Evidence::new(Scale::Plain(DIGITS));
+        evidence.ours = order_text(sides);
+        let others = sides.iter().skip(1).enumerate();
+        for (at, (title_b, b)) in others {
+            let above = match self.compared {
+                Compared::Neighbours => at,
+                Compared::FirstWithEach => 0,
+            };
+            let (title_a, a) = &sides[above];
+            let comparison = compared(a, b, unit)
+                .map_err(|why| format!("{title_a} against {title_b}: {why}"))?;
+            evidence.add_samples(comparison, (title_a, a), (title_b, b));
+        }
+        Ok(Finding::Compared(evidence))
     }
-    Ok(Finding::Compared(evidence))
 }
 
 impl Evidence {

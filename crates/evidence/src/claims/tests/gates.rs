@@ -89,6 +89,19 @@ fn a_side_that_did_not_learn_decides_nothing_unless_that_is_the_claim() {
 }
 
 #[test]
+fn the_task_on_which_a_side_did_not_learn_is_named() {
+    let dead = paper(|tables| {
+        let ids = letters(tables, HOT);
+        unlearn(tables, &ids[..2]);
+    });
+    let score = "quantity = 'task-score'\nrelation = 'greater'";
+    let (verdict, reasons) = dead.verdict(&["sides = ['full', 'full-hot']", score]);
+    assert_eq!(verdict, NotTestable);
+    let expected = "a side did not learn: on Letters 1 of 3 runs of All layers, high rate did";
+    assert_eq!(reasons, expected);
+}
+
+#[test]
 fn runs_that_did_not_learn_are_counted_where_enough_did() {
     let some = paper(|tables| {
         let ids = letters(tables, LAST_ONE);

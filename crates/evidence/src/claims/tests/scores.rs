@@ -57,6 +57,19 @@ fn synthetic_runs_decide_scores() {
 }
 
 #[test]
+fn the_first_of_several_sides_may_be_compared_with_each_of_the_others() {
+    let paper = paper();
+    let each = "quantity = { kind = 'score', metric = 'accuracy', compared = 'first-with-each' }";
+    // All layers are above the others, of which the second is above the first.
+    let sides = "sides = ['full', 'frozen', 'last-two']";
+    let greater = "relation = 'greater'";
+    paper.check(&[sides, ACCURACY, greater], Contradicted);
+    paper.check(&[sides, each, greater], Direction);
+    let sides = "sides = ['frozen', 'full', 'last-two']";
+    paper.check(&[sides, each, greater], Contradicted);
+}
+
+#[test]
 fn synthetic_runs_decide_variances() {
     let variance = "quantity = { kind = 'variance', metric = 'accuracy' }\nrelation = 'greater'";
     paper().check(&["sides = ['full', 'frozen']", variance], Reproduced);

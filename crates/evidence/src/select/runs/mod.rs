@@ -277,7 +277,7 @@ impl Runs {
                 continue;
             }
             sample.add(run.number(measure), run.key(), run.facts_under("split"));
-            sample.unlearned += usize::from(run.learned(measure) == Some(false));
+            sample.unlearned += usize::from(run.is_unlearned(measure));
         }
         Ok(sample)
     }

@@ -114,7 +114,7 @@ impl Run {
         }
     }
 
-    /// Whether it learned, by a final score on test; `None` where that is unknown, and for a floor, which trains
+    /// Whether a final score on test shows that it learned; `None` where that is unknown, and for a floor, which trains
     /// nothing.
     pub(crate) fn learned(&self, measure: &Measure) -> Option<bool> {
         let is_floor = self.fact("work.kind").is_some_and(|kind| kind == "floor");
@@ -130,6 +130,12 @@ impl Run {
             }
             _ => None,
         }
+    }
+
+    /// Whether a score on test is that of a run that did not learn. The run is judged, by the first of its metrics that
+    /// can tell: one that Matthews' coefficient shows to have learned may be no more accurate than guessing.
+    pub(crate) fn is_unlearned(&self, measure: &Measure) -> bool {
+        self.learned(measure).is_some() && !self.has_learned()
     }
 
     /// Score of guessing: 0 by correlations, Matthews' coefficient and spans, and by accuracy on test the share of the

@@ -125,6 +125,37 @@ fn guessing_scores_nothing_or_the_most_frequent_class() {
     assert_eq!(guess("accuracy", "dev"), None);
 }
 
+#[test]
+fn a_run_is_judged_by_matthews_where_its_accuracy_is_that_of_guessing() {
+    for (matthews, unlearned) in [(0.4, false), (0.05, true)] {
+        let mut tables = totune_synthetic::tables();
+        let answer = tables.predictions.remove(0);
+        let class = |rare: bool| if rare { "consonant" } else { "vowel" };
+        // Eighty of a hundred are right, as for guesses, but not all answers are the same.
+        tables.predictions = (0..100)
+            .map(|n| PredictionRow {
+                example_id: n.to_string(),
+                gold: class(n < 20).into(),
+                predicted: class((10..30).contains(&n)).into(),
+                ..answer.clone()
+            })
+            .collect();
+        let of_run = |row: &&totune_record::EvalRow| {
+            row.run_id == answer.run_id && row.is_final && row.split == TEST
+        };
+        let mut row = tables.evals.iter().find(of_run).unwrap().clone();
+        (row.metric, row.value, row.n) = ("matthews".into(), matthews, 100);
+        tables.evals.push(row);
+        let runs = Runs::new(tables).unwrap();
+        let run = (runs.all().iter()).find(|run| run.row.run_id == answer.run_id);
+        let (run, accuracy) = (run.unwrap(), Measure::score("accuracy", TEST));
+        assert_eq!(run.learned(&accuracy), Some(false));
+        assert_eq!(run.is_unlearned(&accuracy), unlearned);
+        let dev = Measure::score("accuracy", "dev");
+        assert!(!run.is_unlearned(&dev), "only test is judged");
+    }
+}
+
 fn select(conditions: &str) -> Result<(usize, Option<String>), String> {
     let runs = Runs::new(totune_synthetic::tables()).unwrap();
     let selection = runs

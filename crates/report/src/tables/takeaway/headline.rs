@@ -56,7 +56,7 @@ impl BaselineComparison {
     }
 
     /// The difference with its interval, over how many tasks, and in what time.
-    fn measured(&self) -> String {
+    fn measured(&self, floor: &str) -> String {
         let interval = match &self.overall {
             Ok(Comparison { interval, .. }) => {
                 format!("95 % interval {}", Scale::Points.interval(*interval))
@@ -64,7 +64,7 @@ impl BaselineComparison {
             Err(_) => "one seed, so no interval".to_owned(),
         };
         let kept = self.kept.filter(|kept| *kept > 0.0);
-        let kept = kept.map(|kept| format!("{} of the gain over the floor", share(kept)));
+        let kept = kept.map(|kept| format!("{} of the gain over {floor}", share(kept)));
         let cost: Vec<String> = kept.into_iter().chain(self.time.map(time_text)).collect();
         let cost = if cost.is_empty() {
             String::new()
@@ -97,8 +97,12 @@ pub(super) fn by_score(a: &&BaselineComparison, b: &&BaselineComparison) -> Orde
     a.difference.total_cmp(&b.difference)
 }
 
-/// Advice on the first group, with its numbers; `None` where nothing can be compared.
-pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Option<Headline> {
+/// Advice on the first group, with its numbers, the gain over `floor` among them; `None` where nothing can be compared.
+pub(super) fn headline(
+    compared: &[BaselineComparison],
+    baseline: &str,
+    floor: &str,
+) -> Option<Headline> {
     let first = first(compared)?;
     let [title, baseline] = [&first.title, baseline].map(|title| format!("“{title}”"));
     let advice = match first.choice() {
@@ -115,7 +119,7 @@ pub(super) fn headline(compared: &[BaselineComparison], baseline: &str) -> Optio
     Some(Headline {
         advice,
         compares: format!("{title} minus {baseline}"),
-        measured: first.measured(),
+        measured: first.measured(floor),
         decided: first.choice() != Choice::Open,
     })
 }
@@ -138,7 +142,7 @@ mod tests {
                 measured,
                 decided,
                 ..
-            } = headline(compared, "All layers").unwrap();
+            } = headline(compared, "All layers", "the floor").unwrap();
             (format!("{advice} ({measured})"), decided)
         };
         let close = each("Three, 2e-5", -0.002, 0.005, 0.5);
@@ -192,6 +196,6 @@ mod tests {
             said(&[once]),
             ("Not decided between “Few” and “All layers” (-8.00 points, one seed, so no interval, 4 tasks)".to_owned(), false)
         );
-        assert_eq!(headline(&[], "All layers"), None);
+        assert_eq!(headline(&[], "All layers", "the floor"), None);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct TakeawayPlan {
     /// Names of tasks; none means all.
     #[serde(default)]
     tasks: Vec<String>,
-    /// Group that trains nothing, which shares of a gain are counted from; without it, or where it has no run, guessing is the
+    /// Group that trains no encoder, which shares of a gain are counted from; without it, or where it has no run, guessing is the
     /// floor where that is known (see [`Run::guess`]).
     #[serde(default)]
     floor: Option<String>,
@@ -50,8 +50,10 @@ pub(crate) struct TakeawayPlan {
     text: String,
 }
 
-/// The legend of every such table.
-const LEGEND: &str = "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from the floor, which trains nothing; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point.";
+/// The legend of a table whose gains are counted from `floor`.
+fn legend(floor: &str) -> String {
+    format!("Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point.")
+}
 
 impl TakeawayPlan {
     /// Checks the names; `from` prefixes errors.
@@ -116,6 +118,7 @@ impl TakeawayPlan {
             csv.line(row.fields());
             rows.push(row.cells());
         }
+        let floor = self.floor_in_words(plan);
         let mut lead = sentences(&compared, &baseline.1.title);
         if n_runs > 0 {
             lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
@@ -136,14 +139,14 @@ impl TakeawayPlan {
             lead,
             columns: columns(),
             parts: RenderedTable::single_part(rows),
-            legend: LEGEND.to_owned(),
+            legend: legend(&floor),
             notes: merged(notes),
             csv,
             ..RenderedTable::default()
         };
         Ok(Takeaway {
             table,
-            headline: headline(&compared, &baseline.1.title),
+            headline: headline(&compared, &baseline.1.title, &floor),
             figure: (!compared.is_empty()).then(|| vec![panel]),
         })
     }
@@ -169,6 +172,18 @@ impl TakeawayPlan {
             [] => (without, with),
             _ => (with, without),
         })
+    }
+
+    /// `the floor (majority)`, or `guessing`.
+    fn floor_in_words(&self, plan: &Plan) -> String {
+        let group = self.floor.as_ref().and_then(|name| plan.groups.get(name));
+        group.map_or_else(
+            || "guessing".to_owned(),
+            |group| {
+                let title = group.title.trim_start_matches("Floor: ");
+                format!("the floor ({})", in_sentence(title))
+            },
+        )
     }
 
     /// The score without training on a task: of the runs of the floor, or else of guessing, from the runs of the
