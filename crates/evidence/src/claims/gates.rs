@@ -35,7 +35,8 @@ pub(super) fn caveats(
             let learned = n_learned(runs);
             if learned < LEAST && learned < runs.len() && !claim.about_failure {
                 let (title, n) = (terms.title(side)?, runs.len());
-                let on = task_of(&conditions, terms).map_or(String::new(), |on| format!("on {on} "));
+                let on =
+                    task_of(&conditions, terms).map_or(String::new(), |on| format!("on {on} "));
                 return Ok(Err(format!(
                     "a side did not learn: {on}{learned} of {n} runs of {title} did"
                 )));
@@ -64,7 +65,9 @@ pub(super) fn caveats(
 /// The title of the task that these conditions select, where a claim is about several.
 fn task_of<'t>(conditions: &Where, terms: &'t Terms) -> Option<&'t str> {
     let tasks = terms.tasks().ok().filter(|tasks| tasks.len() > 1)?;
-    let of = tasks.into_iter().find(|task| task.conditions() == *conditions)?;
+    let of = tasks
+        .into_iter()
+        .find(|task| task.conditions() == *conditions)?;
     Some(&of.title)
 }
 

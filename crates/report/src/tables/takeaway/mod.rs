@@ -52,7 +52,9 @@ pub(crate) struct TakeawayPlan {
 
 /// The legend of a table whose gains are counted from `floor`.
 fn legend(floor: &str) -> String {
-    format!("Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point.")
+    format!(
+        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point."
+    )
 }
 
 impl TakeawayPlan {
