@@ -102,6 +102,7 @@ impl DatasetSplits {
 /// The splits of these files, and notes about them for the reader.
 fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
     let n = files.train.examples.len();
+    let left_out = files.note();
     ensure!(n >= 50, "found {n} training examples, expected at least 50");
     let n_files = [&files.dev, &files.test].into_iter().flatten().count();
     if n_files == 0 && n < SMALL {
@@ -110,10 +111,13 @@ fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
         let note = format!(
             "With {n} examples a dev split would be too small to choose a strategy on: all scores are of {FOLDS}-fold \
              cross-validation, in which each example is predicted by a model that was not trained on it, and the \
-             interval of the choice is corrected for the choice on the same examples."
+             score of the choice is corrected for the choice on the same examples."
         );
         let all = Box::new(files.train);
-        return Ok((SplitKind::Folds { all, folds }, vec![note]));
+        return Ok((
+            SplitKind::Folds { all, folds },
+            left_out.into_iter().chain([note]).collect(),
+        ));
     }
     let splits = files.splits()?;
     let [n_train, n_dev, n_test] =
@@ -129,7 +133,7 @@ fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
         _ => None,
     };
     let splits = SplitKind::TrainDevTest(Box::new(splits));
-    Ok((splits, note.into_iter().collect()))
+    Ok((splits, left_out.into_iter().chain(note).collect()))
 }
 
 /// A split, or a stratified sample of `most` of its examples.
@@ -167,6 +171,7 @@ mod tests {
             train: dataset(n),
             dev: dev.map(dataset),
             test: test.map(dataset),
+            n_left_out: 0,
         };
         let (splits, notes) = split(files)?;
         let sizes = match splits {

@@ -79,6 +79,7 @@ impl<'a> Reference<'a> {
             train: rows.clone(),
             dev: None,
             test: Some(test.clone()),
+            n_left_out: 0,
         };
         let parts = files.splits()?;
         let (held_out, whole) = (rows.name.clone(), format!("{}-whole", rows.name));

@@ -67,7 +67,9 @@ impl Case {
             card.name,
             card.task.word()
         );
-        let LabelledFiles { train, dev, test } = card.labelled_files(root)?;
+        let LabelledFiles {
+            train, dev, test, ..
+        } = card.labelled_files(root)?;
         let (train, test) = match test.or(dev) {
             Some(test) => (train, test),
             None => {
@@ -123,6 +125,7 @@ impl Case {
             train: self.train.clone(),
             dev: None,
             test,
+            n_left_out: 0,
         };
         DatasetSplits::of(&self.card, files)
     }

@@ -106,7 +106,7 @@ fn explain(error: &serde_json::Error) -> String {
     }
 }
 
-/// The keys of the object in a line, in their order.
+/// The keys of the object in a line that can be columns, in their order: those whose values are no objects.
 struct Keys<'l>(&'l str);
 
 impl Keys<'_> {
@@ -130,8 +130,10 @@ impl<'de> Visitor<'de> for KeyVisitor {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Vec<String>, M::Error> {
         let mut keys = Vec::new();
-        while let Some((key, IgnoredAny)) = map.next_entry()? {
-            keys.push(key);
+        while let Some((key, value)) = map.next_entry::<String, serde_json::Value>()? {
+            if !value.is_object() {
+                keys.push(key);
+            }
         }
         Ok(keys)
     }

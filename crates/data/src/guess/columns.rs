@@ -7,7 +7,7 @@ use crate::Task;
 use crate::format::Table;
 use crate::near::near;
 use anyhow::{Result, bail, ensure};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The most distinct values of a column that is taken for a label without such a name.
 const FEW: usize = 50;
@@ -114,10 +114,7 @@ fn guess_text(table: &Table, taken: &[Option<usize>]) -> Result<(usize, Option<u
         return Ok((text, None, format!("`{}` by its name", names[text])));
     }
     let words = |column: usize| -> f64 {
-        let words: usize = table
-            .column(column)
-            .map(|value| value.split_whitespace().count())
-            .sum();
+        let words: usize = table.column(column).map(n_words).sum();
         words as f64 / table.n_rows() as f64
     };
     let mut long: Vec<(usize, f64)> = (0..names.len())
@@ -147,6 +144,15 @@ fn guess_text(table: &Table, taken: &[Option<usize>]) -> Result<(usize, Option<u
             )
         }
     }
+}
+
+/// The number of words of a value. Where no spaces divide words, as in Chinese, four letters count as one, so that short
+/// labels are not taken for texts.
+fn n_words(value: &str) -> usize {
+    let is_dense =
+        |letter: &char| matches!(*letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+    let dense = value.chars().filter(is_dense).count();
+    value.split_whitespace().count().max(dense / 4)
 }
 
 fn guess_label(table: &Table, taken: &[Option<usize>]) -> Result<(usize, String)> {
@@ -209,6 +215,9 @@ fn of_sets(
 /// The most distinct integers that are taken for classes without a hint.
 const FEW_NUMBERS: usize = 20;
 
+/// At most one of so many rows lacks a label where -1 says so.
+const FEW_UNLABELLED: usize = 10;
+
 /// The labels of an ordinal dataset in their order: by value where they are numbers, and otherwise as `--order` says.
 fn ordered(name: &str, mut found: Vec<String>, hints: &Hints) -> Result<Vec<String>> {
     if let Some(order) = &hints.order {
@@ -237,18 +246,32 @@ fn ordered(name: &str, mut found: Vec<String>, hints: &Hints) -> Result<Vec<Stri
     Ok(found)
 }
 
-/// The value that means "no label", if there is one: the Hub writes -1, others leave the field empty.
+/// The value that means "no label", if there is one: an empty field, or the -1 that the Hub writes for the few rows
+/// without a class next to classes counted from 0. Among other numbers -1 is one of them.
 fn unlabelled(counts: &BTreeMap<&str, usize>, hints: &Hints) -> Option<&'static str> {
-    let whole = |value: &&str| value.parse::<i64>().is_ok();
-    // Of a scale, -1 may be a step.
-    let is_ordinal = hints.task == Some(Task::Ordinal);
     if counts.len() > 1 && counts.contains_key("") {
-        Some("")
-    } else if counts.contains_key("-1") && counts.keys().all(whole) && !is_ordinal {
-        Some("-1")
-    } else {
-        None
+        return Some("");
     }
+    let none = counts.get("-1")?;
+    let others = counts.keys().filter(|value| **value != "-1");
+    let classes: BTreeSet<usize> = others
+        .map(|value| value.parse().ok())
+        .collect::<Option<_>>()?;
+    let are_counted = classes.len() > 1 && classes.iter().copied().eq(0..classes.len());
+    let are_few = *none * FEW_UNLABELLED <= counts.values().sum();
+    let is_class = matches!(hints.task, None | Some(Task::Classification));
+    (are_counted && are_few && is_class && classes.len() <= FEW_NUMBERS).then_some("-1")
+}
+
+/// A note on rows without a label.
+fn unlabelled_note(name: &str, value: &str, rows: usize, all: usize) -> String {
+    if value.is_empty() {
+        return format!("`{name}` is empty in {rows} of {all} rows, which have no label then");
+    }
+    format!(
+        "`{name}` is {value} in {rows} of {all} rows, which is taken for no label; if it is one, add it to `labels` in the \
+         card and remove `unlabelled`"
+    )
 }
 
 fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
@@ -270,6 +293,20 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
         .map(|value| value.trim().parse().ok())
         .collect();
     let numbers = numbers.filter(|numbers| numbers.iter().all(|number| number.is_finite()));
+    let with_comma =
+        |value: &&str| value.contains(',') && value.replace(',', ".").trim().parse::<f64>().is_ok();
+    if let (None, None | Some(Task::Regression), Some(value)) = (
+        &numbers,
+        hints.task,
+        values.iter().find(|value| with_comma(value)),
+    ) && values
+        .iter()
+        .all(|value| with_comma(value) || value.trim().parse::<f64>().is_ok())
+    {
+        bail!(
+            "`{name}` has numbers with decimal commas, such as `{value}`; expected a point before decimals"
+        );
+    }
     let classes = values.iter().all(whole) && n <= FEW_NUMBERS;
     let (task, task_reason) = match (hints.task, &numbers) {
         (Some(task), _) => (task, "as --task says".to_string()),
@@ -282,13 +319,28 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
             format!("`{name}` has {n} different values"),
         ),
     };
+    let without =
+        unlabelled.map(|value| unlabelled_note(name, value, counts[value], table.n_rows()));
     let mut findings = Findings {
         unlabelled: unlabelled.map(String::from),
+        notes: without.into_iter().collect(),
         ..Findings::new(task, task_reason, Vec::new())
     };
     if task == Task::Regression {
         let Some(numbers) = numbers.filter(|numbers| numbers.len() > 1) else {
-            bail!("--task regression: `{name}` has other values than numbers, or only one");
+            let number = |value: &&str| value.trim().parse::<f64>().is_ok_and(f64::is_finite);
+            match table
+                .column(label)
+                .zip(1..)
+                .find(|(value, _)| Some(*value) != unlabelled && !number(value))
+            {
+                Some((value, row)) => bail!(
+                    "--task regression: `{name}` has `{value}` in row {row}; expected numbers, with a point before decimals"
+                ),
+                None => bail!(
+                    "--task regression: `{name}` has one value only; expected different numbers"
+                ),
+            }
         };
         let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
         let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -319,7 +371,7 @@ fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
         task.word()
     );
     if classes && n > 2 && hints.task.is_none() {
-        findings.note = Some(format!(
+        findings.notes.push(format!(
             "`{name}` has whole numbers, which are taken for labels without an order; if they are steps of a scale, give \
              --task ordinal"
         ));

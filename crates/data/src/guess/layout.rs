@@ -153,37 +153,28 @@ impl WordColumns {
             columns_reason: "words come first and tags last".into(),
             empty: None,
             encoding: None,
-            note: None,
+            notes: Vec::new(),
         })
     }
 }
 
 /// The separator of the fields of a line, and the reason.
-fn separator(sample: &str, end: &str, hints: &Hints) -> Result<(char, String)> {
+fn separator(sample: &Sample, end: &str, hints: &Hints) -> Result<(char, String)> {
     Ok(match (hints.separator, end) {
         (Some(separator), _) => (separator, "as --separator says".to_string()),
-        (None, "csv") => {
-            // Some programs write `;` into files they call csv.
-            let commas = rows(sample, ',').iter().all(|row| row.len() < 2);
-            let semicolons = rows(sample, ';');
-            let even = semicolons
-                .iter()
-                .all(|row| row.len() == semicolons[0].len());
-            if commas && even && semicolons[0].len() > 1 {
-                (
-                    ';',
-                    "semicolons divide each line and commas none".to_string(),
-                )
-            } else {
-                (',', "the name ends in .csv".to_string())
-            }
-        }
+        (None, "csv") if !divides(sample, ',') && divides(sample, ';') => (
+            // Some programs write `;` or tabs into files they call csv, and commas are in texts.
+            ';',
+            "semicolons divide each line into as many fields, and commas do not".to_string(),
+        ),
+        (None, "csv") if !divides(sample, ',') && divides(sample, '\t') => (
+            '\t',
+            "tabs divide each line into as many fields, and commas do not".to_string(),
+        ),
+        (None, "csv") => (',', "the name ends in .csv".to_string()),
         (None, "tsv") => ('\t', "the name ends in .tsv".to_string()),
         (None, _) => {
-            let fits = |separator: &char| {
-                let rows = rows(sample, *separator);
-                rows[0].len() > 1 && rows.iter().all(|row| row.len() == rows[0].len())
-            };
+            let fits = |separator: &char| divides(sample, *separator);
             let fitting: Vec<char> = ['\t', ',', ';', '|'].into_iter().filter(fits).collect();
             match fitting[..] {
                 [separator] => (
@@ -216,14 +207,29 @@ pub fn fields(head: &str, end: &str) -> Result<(char, Quotes)> {
 }
 
 /// The lines that are examined.
-fn sample(text: &str) -> String {
-    text.lines().take(ROWS).collect::<Vec<_>>().join("\n")
+struct Sample {
+    text: String,
+    /// True if more lines follow, so that it may end within a quoted field.
+    is_cut: bool,
+}
+
+fn sample(text: &str) -> Sample {
+    Sample {
+        text: text.lines().take(ROWS).collect::<Vec<_>>().join("\n"),
+        is_cut: text.lines().nth(ROWS).is_some(),
+    }
+}
+
+/// Whether a separator divides each line into as many fields, more than one.
+fn divides(sample: &Sample, separator: char) -> bool {
+    let rows = rows(sample, separator);
+    rows[0].len() > 1 && rows.iter().all(|row| row.len() == rows[0].len())
 }
 
 /// Returns whether fields of a tab-separated file are enclosed in quotes. Quotes are letters there, unless fields begin
 /// and end with them.
-fn quotes_enclose(sample: &str) -> bool {
-    let fields = || sample.lines().flat_map(|line| line.split('\t'));
+fn quotes_enclose(sample: &Sample) -> bool {
+    let fields = || sample.text.lines().flat_map(|line| line.split('\t'));
     let closed = |field: &&str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
     let opened = |field: &&str| field.starts_with('"');
     let (closed, opened) = (
@@ -273,23 +279,22 @@ fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
 }
 
 /// The fields of each line, quoted or not; never empty.
-fn rows(sample: &str, separator: char) -> Vec<Vec<String>> {
+fn rows(sample: &Sample, separator: char) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .delimiter(u8::try_from(separator).unwrap_or(b','))
         .quoting(separator != '\t')
-        .from_reader(sample.as_bytes());
+        .from_reader(sample.text.as_bytes());
     let records = reader.records().flatten();
     let mut rows: Vec<Vec<String>> = records
         .map(|row| row.iter().map(String::from).collect())
         .collect();
-    // The sample may end within a quoted field.
-    if rows.len() == ROWS {
+    if sample.is_cut {
         rows.pop();
     }
     if rows.is_empty() {
-        rows.push(vec![sample.to_string()]);
+        rows.push(vec![sample.text.clone()]);
     }
     rows
 }
@@ -324,8 +329,12 @@ fn has_header(rows: &[Vec<String>]) -> Result<(bool, String)> {
     if numbers {
         return Ok((true, "a column has numbers below the first line".into()));
     }
+    let separator = match &first[..] {
+        [only] if only.contains([';', '\t']) => ", and --separator if a character divides it",
+        _ => "",
+    };
     bail!(
-        "the first line may be names or a row: {}; give --header yes or --header no",
+        "the first line may be names or a row: {}; give --header yes or --header no{separator}",
         super::listed(first)
     )
 }

@@ -75,8 +75,8 @@ struct Findings {
     columns_reason: String,
     empty: Option<Empty>,
     encoding: Option<String>,
-    /// A note for the user.
-    note: Option<String>,
+    /// Notes for the user.
+    notes: Vec<String>,
 }
 
 impl Findings {
@@ -93,7 +93,7 @@ impl Findings {
             columns_reason: String::new(),
             empty: None,
             encoding: None,
-            note: None,
+            notes: Vec::new(),
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
                 anyhow!("{file}: {said}")
             }
         })?;
-    let mut notes: Vec<String> = findings.note.iter().cloned().collect();
+    let mut notes = findings.notes.clone();
     let mut splits = Vec::new();
     for (split, path) in siblings::splits(file) {
         match measured(&findings, &name, &split, &path, folder) {

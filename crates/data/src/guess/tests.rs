@@ -400,3 +400,127 @@ fn labels_have_an_order_only_where_it_is_asked_for() {
     assert_eq!(card.labels, ["bad", "fair", "good", "best"]);
     assert_eq!(card.splits["train"].counts, Some(vec![2, 1, 1, 0]));
 }
+
+#[test]
+fn minus_one_is_no_label_only_where_it_is_rare_and_classes_are_counted() {
+    let of = |values: &[(&str, usize)]| {
+        let rows = values
+            .iter()
+            .flat_map(|(value, n)| std::iter::repeat_n(*value, *n));
+        let lines = rows
+            .enumerate()
+            .map(|(at, value)| format!("a text of some words {at},{value}\n"));
+        format!("text,label\n{}", lines.collect::<String>())
+    };
+    let draft = |values: &[(&str, usize)], task: Option<Task>| {
+        let hints = Hints {
+            task,
+            ..Hints::default()
+        };
+        let (draft, card) = drafted(&[("a.csv", &of(values))], &hints);
+        (
+            card.labels.join(" "),
+            card.layouts[0].unlabelled.clone(),
+            draft.notes.join("; "),
+        )
+    };
+    let (labels, none, notes) = draft(&[("0", 20), ("1", 20), ("2", 20), ("-1", 2)], None);
+    assert_eq!((&*labels, none.as_deref()), ("0 1 2", Some("-1")));
+    assert!(
+        notes.contains("-1 in 2 of 62 rows, which is taken for no label"),
+        "{notes}"
+    );
+    for (values, expected) in [
+        (&[("-1", 20), ("0", 20), ("1", 20)][..], "-1 0 1"),
+        (&[("-1", 2), ("1", 40)], "-1 1"),
+        (&[("-2", 20), ("-1", 2), ("0", 20)], "-2 -1 0"),
+    ] {
+        let (labels, none, _) = draft(values, None);
+        assert_eq!((&*labels, none), (expected, None));
+    }
+    let scores = [("-1", 2), ("0", 20), ("1", 20)];
+    let hints = Hints {
+        task: Some(Task::Regression),
+        ..Hints::default()
+    };
+    let (draft, card) = drafted(&[("a.csv", &of(&scores))], &hints);
+    assert_eq!(card.layouts[0].unlabelled, None);
+    assert!(draft.text.contains("range = [-1.0, 1.0]"), "{}", draft.text);
+    let empty = of(&[("good", 3), ("bad", 3), ("", 2)]);
+    let (draft, card) = drafted(&[("a.csv", &empty)], &Hints::default());
+    let (none, notes) = (card.layouts[0].unlabelled.clone(), draft.notes.join("; "));
+    assert_eq!(none.as_deref(), Some(""));
+    assert!(notes.contains("`label` is empty in 2 of 8 rows"), "{notes}");
+}
+
+#[test]
+fn separators_are_found_next_to_commas_in_texts_and_breaks_in_fields() {
+    let rows = |n: usize, line: &str| {
+        format!(
+            "text{0}label\n{1}",
+            line.chars().find(|c| ";\t".contains(*c)).expect("one"),
+            line.repeat(n)
+        )
+    };
+    for line in [
+        "good, really;yes\nnot so good;no\n",
+        "good, really\tyes\nnot so good\tno\n",
+    ] {
+        let (draft, card) = drafted(&[("a.csv", &rows(3, line))], &Hints::default());
+        assert_eq!(card.labels, ["no", "yes"], "{}", draft.text);
+    }
+    // The 200 lines that are examined end within a field.
+    let broken = "\"good,\nreally\";\"yes\"\n\"not\nso\ngood\";\"no\"\n";
+    for n in 38..43 {
+        let (_, card) = drafted(&[("a.csv", &rows(n, broken))], &Hints::default());
+        assert_eq!(card.labels, ["no", "yes"], "{n}");
+    }
+    let error = refused(
+        &[("a.csv", "one;two\nbad film;no;why\nfine;yes\n")],
+        &Hints::default(),
+    );
+    assert!(
+        error.ends_with(
+            "give --header yes or --header no, and --separator if a character divides it"
+        ),
+        "{error}"
+    );
+    let hints = Hints {
+        label: Some("score".into()),
+        ..Hints::default()
+    };
+    let error = refused(
+        &[("a.csv", "text;score\na fine film;3,5\na film;2\n")],
+        &hints,
+    );
+    assert!(
+        error.contains("`score` has numbers with decimal commas, such as `3,5`"),
+        "{error}"
+    );
+    let hints = Hints {
+        task: Some(Task::Regression),
+        ..hints
+    };
+    let error = refused(
+        &[("a.csv", "text,score\na fine film,3.5\na film,good\n")],
+        &hints,
+    );
+    assert!(
+        error.contains("`score` has `good` in row 2; expected numbers"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nested_objects_are_no_columns_and_texts_need_no_spaces() {
+    let nested = "{\"meta\": {\"by\": 1}, \"content\": \"a fine film\", \"class\": \"good\"}\n{\"meta\": {}, \"content\": \"a poor film\", \"class\": \"bad\"}\n";
+    let (_, card) = drafted(&[("a.jsonl", nested)], &Hints::default());
+    assert_eq!(card.labels, ["bad", "good"]);
+    let chinese = "c,d\n这部电影非常好看我很喜欢,正面\n这部电影太无聊了我不喜欢,负面\n这部电影还可以值得一看的,正面\n";
+    let hints = Hints {
+        header: Some(true),
+        ..Hints::default()
+    };
+    let (_, card) = drafted(&[("a.csv", chinese)], &hints);
+    assert_eq!(card.labels, ["正面", "负面"]);
+}

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::{Card, Dataset};
+use crate::{Card, Dataset, Target};
 
 /// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
 const DEV: (f64, usize) = (0.15, 1000);
@@ -22,6 +22,8 @@ pub struct LabelledFiles {
     pub dev: Option<Dataset>,
     /// The file of test.
     pub test: Option<Dataset>,
+    /// Examples without a label, which are in none of them.
+    pub n_left_out: usize,
 }
 
 /// Train, dev and test examples. Parts of one file share no text and no group.
@@ -36,26 +38,51 @@ pub struct Splits {
 }
 
 impl Card {
-    /// Reads the labelled files that are there: `train`, `dev`, `test`.
+    /// Reads the labelled files that are there: `train`, `dev`, `test`. Examples without a label are left out.
     ///
     /// # Errors
     /// When that of `train` is missing, or one is not what the card says.
     pub fn labelled_files(&self, root: &Path) -> Result<LabelledFiles> {
+        let mut n_left_out = 0;
+        let mut labelled = |split: Dataset| {
+            let has_label = |at: &usize| split.examples[*at].target != Target::Unknown;
+            let kept: Vec<usize> = (0..split.examples.len()).filter(has_label).collect();
+            n_left_out += split.examples.len() - kept.len();
+            if kept.len() == split.examples.len() {
+                split
+            } else {
+                split.part(&kept, &split.name)
+            }
+        };
         let load = |split: &str| {
             let facts = self.splits.get(split);
             let is_there =
                 facts.is_none_or(|facts| facts.labelled) && !self.found(root, split).is_empty();
             is_there.then(|| self.load_split(root, split)).transpose()
         };
+        let train = labelled(self.load_split(root, "train")?);
+        ensure!(
+            !train.examples.is_empty(),
+            "{}: no example of train has a label; expected some",
+            self.file.display()
+        );
+        let (dev, test) = (load("dev")?, load("test")?);
         Ok(LabelledFiles {
-            train: self.load_split(root, "train")?,
-            dev: load("dev")?,
-            test: load("test")?,
+            train,
+            dev: dev.map(&mut labelled),
+            test: test.map(&mut labelled),
+            n_left_out,
         })
     }
 }
 
 impl LabelledFiles {
+    /// A note on examples that were left out.
+    pub fn note(&self) -> Option<String> {
+        let n = self.n_left_out;
+        (n > 0).then(|| format!("Examples without a label are left out: {n}."))
+    }
+
     /// The usual splits: the files, and for missing ones 15 % of `train` (at most 1,000 examples) as dev and 20 % (at
     /// most 2,000) as test, as [`Dataset::split_by_shares`] samples them. A single file in addition to `train` is test,
     /// whatever its name.
@@ -63,7 +90,9 @@ impl LabelledFiles {
     /// # Errors
     /// When there are too few examples to hold some out.
     pub fn splits(self) -> Result<Splits> {
-        let Self { train, dev, test } = self;
+        let Self {
+            train, dev, test, ..
+        } = self;
         let n = train.examples.len();
         let share = |(share, most): (f64, usize)| f64::min(share, most as f64 / n as f64);
         let held_out = |shares: &[f64]| {
@@ -104,6 +133,40 @@ mod tests {
     use crate::split::shares::tests::dataset;
 
     #[test]
+    fn examples_without_a_label_are_left_out_and_counted() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let card = |rows: &str| {
+            std::fs::write(dir.path().join("a.csv"), format!("text,label\n{rows}"))
+                .expect("a file");
+            let text = "name = 'a'\ntitle = 'a'\ntask = 'classification'\nmetrics = ['accuracy']\nrelative-to-card = true\n\
+                        labels = ['good', 'bad']\n[[layouts]]\nname = 'own'\nformat = { kind = 'csv' }\n\
+                        columns = { text = 'text', label = 'label' }\nunlabelled = ''\n[layouts.files]\ntrain = { path = 'a.csv' }\n";
+            Card::parse(text, &dir.path().join("a.toml")).expect("a card")
+        };
+        let files = card("fine,good\nfair,\npoor,bad\nso so,\n")
+            .labelled_files(dir.path())
+            .expect("files");
+        assert_eq!((files.train.examples.len(), files.n_left_out), (2, 2));
+        assert_eq!(
+            files.note().as_deref(),
+            Some("Examples without a label are left out: 2.")
+        );
+        let files = card("fine,good\npoor,bad\n")
+            .labelled_files(dir.path())
+            .expect("files");
+        assert_eq!((files.train.examples.len(), files.note()), (2, None));
+        let error = card("fine,\npoor,\n")
+            .labelled_files(dir.path())
+            .expect_err("no label");
+        assert!(
+            error
+                .to_string()
+                .ends_with("no example of train has a label; expected some"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn what_no_file_has_is_held_out_of_train() {
         let of = |n: usize| dataset(n, |_| None);
         for (n, dev, test, sizes) in [
@@ -118,6 +181,7 @@ mod tests {
                 train: of(n),
                 dev: dev.map(of),
                 test: test.map(of),
+                n_left_out: 0,
             };
             let Splits { train, dev, test } = files.splits().expect("enough examples");
             let found = [train, dev, test].map(|part| part.examples.len());

@@ -50,11 +50,23 @@ impl Data {
 /// The card called `name`, or the card at that path.
 pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
     let path = Path::new(name);
+    refuse_rows(path)?;
     if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
         return Card::read(path);
     }
     let datasets = context.project.datasets()?;
     datasets.find(name).cloned()
+}
+
+/// Refuses a file of rows in the place of its card.
+fn refuse_rows(path: &Path) -> Result<()> {
+    let is_other = path.extension().is_some_and(|end| end != "toml");
+    ensure!(
+        !(is_other && path.is_file()),
+        "{0}: is a file with rows, expected its card; `totune data new {0}` writes one",
+        path.display()
+    );
+    Ok(())
 }
 
 /// A card of either kind.
@@ -68,6 +80,7 @@ impl AnyCard {
     /// nearest one.
     fn find(context: &Context, name: &str) -> Result<Self> {
         let path = Path::new(name);
+        refuse_rows(path)?;
         if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
             return if TextCard::is_at(path)? {
                 TextCard::read(path).map(|card| Self::Text(Box::new(card)))

@@ -3,7 +3,7 @@
 pub(super) mod fit;
 mod rerun;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -173,11 +173,6 @@ impl Train {
             .dataset
             .as_ref()
             .context("clap asks for a dataset or a run")?;
-        let path = Path::new(dataset);
-        ensure!(
-            !path.is_file() || path.extension().is_some_and(|end| end == "toml"),
-            "{dataset}: is a file with rows, expected its card; `totune data new {dataset}` writes one"
-        );
         let card = data::card(context, dataset)?;
         ensure!(
             self.pooling.is_none() || card.task != Task::Tagging,
@@ -189,6 +184,9 @@ impl Train {
         let encoder = encoders.find(&self.encoder)?;
         let machine = context.machine()?;
         let files = card.labelled_files(&context.roots.data)?;
+        if let Some(note) = files.note().filter(|_| !context.global.quiet) {
+            eprintln!("{note}");
+        }
         let (train, splits) = (files.train.clone(), files.splits()?);
         let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
         let inputs = Inputs::of(
