@@ -5,9 +5,10 @@ use serde::Serialize;
 use totune_adapt::Dtype;
 use totune_data::{Dataset, Pairs};
 
+use crate::candidate::NO_TIME;
 use crate::choice::choose;
 use crate::row::{Row, ScoredRow};
-use crate::scorer::Scorer;
+use crate::scorer::{Estimate, Scorer};
 use crate::sentence::{examples_note, sentence};
 use crate::{DatasetSplits, Outcome, Request};
 
@@ -36,6 +37,9 @@ pub struct Comparison {
     pub sentence: String,
     /// Name of the chosen row; none where nothing could be compared.
     pub chosen: Option<String>,
+    /// The score of the choice, corrected where it was chosen on the examples that it is scored on; those of the rows are
+    /// not.
+    pub score: Option<Estimate>,
     /// Floors, then strategies.
     pub rows: Vec<Row>,
     /// Dev scores of the chosen strategy after training on a part of the data, all of it last.
@@ -92,15 +96,31 @@ pub(crate) fn conclude(
 ) -> Result<Outcome> {
     let scorer = parts.scorer;
     let chosen = choose(&mut parts.rows, scorer, request.margin)?;
-    let rows: Vec<Row> = parts.rows.iter().map(|scored| scored.row.clone()).collect();
+    let mut rows: Vec<Row> = parts.rows.iter().map(|scored| scored.row.clone()).collect();
+    let has_no_time = |row: &&mut Row| row.note.as_deref() == Some(NO_TIME);
+    for row in rows
+        .iter_mut()
+        .filter(has_no_time)
+        .filter(|_| parts.stopped)
+    {
+        row.note = Some("interrupted before it was trained".to_string());
+    }
     let name = chosen.map(|at| rows[at].name.clone());
     let learning_curve = name.as_deref().map_or(Ok(Vec::new()), learning_curve)?;
-    let sentence = match chosen {
-        Some(at) => sentence(&rows, at, &scorer.metric, request.margin)?,
-        None => "Nothing could be compared within the budget.".to_string(),
+    let score = chosen.and_then(|at| rows[at].test);
+    let sentence = match (chosen, score) {
+        (Some(at), Some(score)) => sentence(&rows, at, (&scorer.metric, score), request.margin),
+        _ if parts.stopped => "Interrupted before anything could be compared.".to_string(),
+        _ => "Nothing could be compared within the budget.".to_string(),
     };
     let n_test = parts.test.map_or(0, |test| test.examples.len());
     let mut notes = parts.notes;
+    if parts.stopped {
+        notes.push(
+            "Interrupted: what had not been trained by then has no score, or that of a shorter training."
+                .to_string(),
+        );
+    }
     notes.extend(rows.iter().filter_map(|row| examples_note(row, n_test)));
     notes.extend(dtype_note(request.dtype));
     notes.extend(pairs_note(&rows, chosen, request.pairs, parts.test));
@@ -119,6 +139,7 @@ pub(crate) fn conclude(
         margin: request.margin,
         sentence,
         chosen: name,
+        score,
         rows,
         learning_curve,
         notes,

@@ -122,20 +122,20 @@ pub fn compare(
     runner.keeps_models = request.keeps_model;
     runner.dtype = request.dtype;
     let on_sample = race(&runner, data, request, progress);
-    let candidates = measuring::measured(
+    let entrants = measuring::measured(
         &on_sample,
         entrants(&runner, request, data.splits.train()),
         &sample_name,
     )?;
     match &data.splits {
         SplitKind::TrainDevTest(splits) => {
-            by_race((data, splits), (request, progress), &mut runner, candidates)
+            by_race((data, splits), (request, progress), &mut runner, entrants)
         }
         SplitKind::Folds { all, folds } => by_folds(
             (data, all, folds),
             (request, progress),
             &mut runner,
-            candidates,
+            entrants,
         ),
     }
 }
@@ -173,7 +173,7 @@ fn by_race(
     (data, splits): (&DatasetSplits, &Splits),
     (request, progress): (&Request, &dyn Progress),
     runner: &mut Runner,
-    mut candidates: Vec<Candidate>,
+    (mut candidates, without_time): (Vec<Candidate>, Vec<Entrant>),
 ) -> Result<Outcome> {
     let clock = request.clock;
     let mut notes = data.notes.clone();
@@ -201,6 +201,7 @@ fn by_race(
             .iter()
             .map(|one| ScoredRow::of_candidate(one, runner)),
     );
+    let rows = rows.chain(ScoredRow::without_time(&without_time, runner));
     let parts = ComparisonInput {
         scorer,
         rows: rows.collect(),
@@ -227,7 +228,7 @@ fn by_folds(
     (data, all, indices): (&DatasetSplits, &Dataset, &[Vec<usize>]),
     (request, progress): (&Request, &dyn Progress),
     runner: &mut Runner,
-    candidates: Vec<Candidate>,
+    (candidates, without_time): (Vec<Candidate>, Vec<Entrant>),
 ) -> Result<Outcome> {
     let n_sample = model::SAMPLE.min(all.examples.len());
     let sample: Vec<usize> = (0..n_sample).collect();
@@ -242,6 +243,7 @@ fn by_folds(
     let of_floors = floors.iter().map(|one| ScoredRow::of_floor(one, scorer));
     let mut rows: Vec<ScoredRow> = of_floors
         .chain(candidates.iter().map(|one| one.row(runner, &indices[0])))
+        .chain(ScoredRow::without_time(&without_time, runner))
         .collect();
     // All scores are of the same examples: there is no other split that the choice was made on.
     rows.iter_mut().for_each(|scored| scored.row.dev = None);
@@ -253,8 +255,15 @@ fn by_folds(
         stopped: runner.is_stopped(),
     };
     let mut outcome = comparison::conclude(data, request, parts, &|_| Ok(Vec::new()))?;
-    let parts = (&floors[..], &candidates[..]);
-    folds::correct(&mut outcome.comparison, scorer, parts, &indices[0])?;
+    if let Some((_, chosen)) = &outcome.test {
+        let parts = (&floors[..], &candidates[..]);
+        folds::correct(
+            &mut outcome.comparison,
+            (scorer, chosen),
+            parts,
+            &indices[0],
+        )?;
+    }
     if request.keeps_model {
         outcome.model = folds.model(&race, &outcome.comparison, &candidates)?;
     }

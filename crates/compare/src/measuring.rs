@@ -12,15 +12,16 @@ use crate::strategies::Entrant;
 /// Share of the budget at which costs have to be measured.
 const MEASURED: f64 = 0.25;
 
-/// The entrants whose cost could be measured in time, on a sample of the data. A strategy that trains all layers in the end
-/// takes no longer for a step than full fine-tuning, and is not measured again.
+/// The entrants whose cost could be measured in time, on a sample of the data, and those without time for that. A strategy
+/// that trains all layers in the end takes no longer for a step than full fine-tuning, and is not measured again.
 pub(crate) fn measured(
     race: &Race,
     entrants: Vec<Entrant>,
     sample: &str,
-) -> Result<Vec<Candidate>> {
+) -> Result<(Vec<Candidate>, Vec<Entrant>)> {
     let mut candidates: Vec<Candidate> = Vec::new();
-    for entrant in entrants {
+    let mut entrants = entrants.into_iter();
+    while let Some(entrant) = entrants.next() {
         let as_full = Entrant {
             strategy: Strategy::Full,
             ..entrant
@@ -38,8 +39,8 @@ pub(crate) fn measured(
         };
         match cost {
             Some(cost) => candidates.push(Candidate::new(entrant, cost, race.runner)),
-            None => break,
+            None => return Ok((candidates, [entrant].into_iter().chain(entrants).collect())),
         }
     }
-    Ok(candidates)
+    Ok((candidates, Vec::new()))
 }

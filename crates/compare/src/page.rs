@@ -201,6 +201,7 @@ mod tests {
             dtype: "f32",
             metric: "accuracy".into(),
             margin: 0.01,
+            score: None,
             sentence: "Fine-tune all layers: accuracy 0.8.".into(),
             chosen: Some("full".into()),
             rows: Vec::new(),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use totune_adapt::Recipe;
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, NO_TIME};
 use crate::floors::FloorResult;
 use crate::predictions::Predictions;
 use crate::relation::relation;
@@ -133,6 +133,14 @@ impl<'a> ScoredRow<'a> {
             row,
             ..Self::default()
         }
+    }
+
+    /// Rows of entrants whose cost could not even be measured.
+    pub fn without_time(entrants: &[Entrant], runner: &Runner) -> impl Iterator<Item = Self> {
+        let row = |entrant: &Entrant| Row::of_entrant(*entrant, runner, Some(NO_TIME.into()));
+        entrants
+            .iter()
+            .map(move |entrant| Self::without_scores(row(entrant)))
     }
 
     pub fn of_floor(floor: &'a FloorResult, scorer: &Scorer) -> Self {

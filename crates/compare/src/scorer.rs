@@ -237,6 +237,18 @@ pub struct Estimate {
     pub high: f64,
 }
 
+impl Estimate {
+    /// The same with another value, so much higher.
+    pub(crate) fn shifted(self, by: f64) -> Self {
+        let Self { value, low, high } = self;
+        Self {
+            value: value + by,
+            low: low + by,
+            high: high + by,
+        }
+    }
+}
+
 fn value(target: &Target) -> f64 {
     match target {
         Target::Value(value) => *value,

@@ -1,7 +1,5 @@
 //! The result of a comparison in words.
 
-use anyhow::{Context, Result};
-
 use crate::floors::MAJORITY;
 use crate::row::Row;
 use crate::scorer::Estimate;
@@ -9,19 +7,20 @@ use crate::scorer::Estimate;
 /// Names of the rows that the sentence always mentions.
 const ALWAYS: [&str; 4] = ["full", "frozen", "vectors", "words"];
 
-/// The result in a sentence.
-///
-/// # Errors
-/// When the chosen row has no score.
-pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -> Result<String> {
+/// The result in a sentence, with the score of the chosen row by `metric`.
+pub(crate) fn sentence(
+    rows: &[Row],
+    chosen: usize,
+    (metric, score): (&str, Estimate),
+    margin: f64,
+) -> String {
     let best = &rows[chosen];
-    let test = best.test.context("the chosen strategy has no test score")?;
     let mut parts = vec![format!(
         "{}: {metric} {:.3} [{:.3}, {:.3}]",
         capital(&best.title),
-        test.value,
-        test.low,
-        test.high
+        score.value,
+        score.low,
+        score.high
     )];
     let full = rows
         .iter()
@@ -55,7 +54,7 @@ pub(crate) fn sentence(rows: &[Row], chosen: usize, metric: &str, margin: f64) -
             (None, _) => {}
         }
     }
-    Ok(format!("{}.", parts.join("; ")))
+    format!("{}.", parts.join("; "))
 }
 
 fn capital(text: &str) -> String {
@@ -152,7 +151,7 @@ mod tests {
             row(("lora", "LoRA"), 0.7, 0.7, Some((-0.14, -0.2, -0.1)), 100.0),
         ];
         assert_eq!(
-            sentence(&rows, 2, "accuracy", 0.01).unwrap(),
+            sentence(&rows, 2, ("accuracy", rows[2].test.unwrap()), 0.01),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], at 41 % of the time of full fine-tuning per epoch; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
         );
@@ -179,7 +178,7 @@ mod tests {
             on("small", "vectors", 0.70, loses),
         ];
         assert_eq!(
-            sentence(&rows, 0, "accuracy", 0.01).unwrap(),
+            sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01),
             "Last-2 on large: accuracy 0.850 [0.840, 0.860], at 100 % of the time of full fine-tuning per epoch; \
              full on small loses 0.100; full on large loses 0.100."
         );
@@ -197,7 +196,7 @@ mod tests {
         for (row, encoder) in rows[1..].iter_mut().zip(["small", "small", "large"]) {
             row.encoder = Some(encoder.into());
         }
-        let sentence = sentence(&rows, 0, "accuracy", 0.01).unwrap();
+        let sentence = sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01);
         assert!(sentence.contains("; vectors is not decided"), "{sentence}");
         assert!(!sentence.contains("others"), "{sentence}");
     }
@@ -218,7 +217,7 @@ mod tests {
             full,
         ];
         assert_eq!(
-            sentence(&rows, 0, "accuracy", 0.01).unwrap(),
+            sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852]; full fine-tuning learned nothing in 5 s."
         );
     }

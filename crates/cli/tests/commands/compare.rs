@@ -37,6 +37,32 @@ fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
     let notes = comparison["notes"].to_string();
     assert!(notes.contains("5-fold cross-validation"), "{notes}");
     assert!(notes.contains("corrected for the choice"), "{notes}");
+    // The sentence has the corrected score, and the table what the differences are of.
+    let of_choice = row(
+        &comparison,
+        comparison["chosen"].as_str().expect("a choice"),
+    );
+    let corrected = comparison["score"]["value"].as_f64().expect("a score");
+    let sentence = comparison["sentence"].as_str().expect("a sentence");
+    assert!(
+        sentence.contains(&format!("accuracy {corrected:.3}")),
+        "{sentence}"
+    );
+    assert!(
+        notes.contains(&format!("that of the choice is {:.3}", score(of_choice))),
+        "{notes}"
+    );
+    assert!(
+        corrected <= score(of_choice) + 0.02,
+        "{corrected} {of_choice}"
+    );
+    if of_choice["name"] == "words" {
+        let apart = score(majority) - score(words);
+        let difference = majority["difference"]["value"]
+            .as_f64()
+            .expect("a difference");
+        assert!((difference - apart).abs() < 1e-9, "{difference} {apart}");
+    }
     let page = fs::read_to_string(checkout.path("out/index.html")).expect("a page");
     assert!(page.contains("committed fixtures with random weights"));
     assert!(page.contains("<h2>Errors, the first") || page.contains("worst errors"));
@@ -44,6 +70,30 @@ fn small_data_is_compared_by_folds_and_the_page_says_that_it_is_a_fixture() {
     assert_eq!(
         serde_json::from_str::<Value>(&written).expect("JSON"),
         comparison
+    );
+}
+
+#[test]
+fn what_has_no_time_is_named_and_options_that_have_no_effect_are_refused() {
+    let checkout = Checkout::new();
+    let arguments = [
+        "fixture-tweets",
+        "--budget",
+        "1s",
+        "--strategies",
+        "full,lora",
+    ];
+    let comparison = comparison(&checkout, &arguments);
+    for name in ["full", "lora"] {
+        let row = row(&comparison, name);
+        assert!(row["test"].is_object() || row["note"].is_string(), "{row}");
+    }
+    let said = checkout.run(&["compare", "fixture-tweets", "--label", "target"]);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err.contains("its card says what the columns are"),
+        "{}",
+        said.err
     );
 }
 

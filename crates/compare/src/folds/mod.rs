@@ -161,7 +161,13 @@ impl<'a> Folds<'a> {
         let on_step = |step: &_| race.progress.step(&stage, step);
         let result = race.runner.run(trial, &on_step)?;
         let mut model = result.and_then(|result| result.model);
-        if let (Some(model), Some(score)) = (&mut model, kept.and_then(|row| row.test)) {
+        let is_chosen = kept.is_some_and(|row| Some(&row.name) == comparison.chosen.as_ref());
+        let score = if is_chosen {
+            comparison.score
+        } else {
+            kept.and_then(|row| row.test)
+        };
+        if let (Some(model), Some(score)) = (&mut model, score) {
             let metric = (CROSS_VALIDATION, comparison.metric.as_str());
             model.scored(metric, score.value, self.all.examples.len());
             model.sizes[2] = 0;
@@ -170,12 +176,12 @@ impl<'a> Folds<'a> {
     }
 }
 
-/// Replaces the score of the choice by one that is corrected for the choice on the same examples. Where settings were
-/// trained on the first fold alone, it is that on the other folds: what was best on the first one is too good there by
-/// chance.
+/// Corrects the score of the choice, whose predictions are `chosen`, for the choice on the same examples: it is as much too
+/// high as the highest of all scores. Where settings were trained on the first fold alone, it is that on the other folds:
+/// what was best on the first one is too good there by chance.
 pub(crate) fn correct(
     comparison: &mut Comparison,
-    scorer: &Scorer,
+    (scorer, chosen): (&Scorer, &Predictions),
     (floors, candidates): (&[FloorResult], &[FoldCandidate]),
     first_fold: &[usize],
 ) -> Result<()> {
@@ -193,20 +199,27 @@ pub(crate) fn correct(
         .filter(|at| partial.is_empty() || first_fold.binary_search(at).is_err())
         .collect();
     let on_others: Vec<Predictions> = models.iter().map(|model| model.part(&others)).collect();
-    let corrected = scorer.of_chosen(&on_others.iter().collect::<Vec<_>>())?;
-    comparison.rows[at].test = Some(corrected);
-    comparison.sentence = sentence(&comparison.rows, at, &comparison.metric, comparison.margin)?;
+    let of_best = scorer.of_chosen(&on_others.iter().collect::<Vec<_>>())?;
+    let scores = on_others.iter().map(|model| scorer.score(model));
+    let highest = scores.fold(f64::NEG_INFINITY, f64::max);
+    // The choice may be a faster one that is about as good.
+    let corrected = of_best.shifted(scorer.score(&chosen.part(&others)) - highest);
+    comparison.score = Some(corrected);
+    let score = (comparison.metric.as_str(), corrected);
+    comparison.sentence = sentence(&comparison.rows, at, score, comparison.margin);
     if let Some(raw) = raw {
         let examples = match partial.len() {
             0 => "the same examples".to_string(),
             n => format!(
-                "the same examples, those outside of the first fold ({n} settings were trained on that fold alone, and a \
-                 strategy of which none is left has its score on that fold)"
+                "the same examples, those outside of the first fold (trained on that fold alone: {n} {}; a strategy of which \
+                 no setting was trained on all folds has its score on that one)",
+                if n == 1 { "setting" } else { "settings" }
             ),
         };
         comparison.notes.push(format!(
-            "The score of the choice is corrected for the choice among {} settings on {examples}; without the \
-             correction it is {:.3}.",
+            "In the sentence the score of the choice, {:.3}, is corrected for the choice among {} settings on {examples}; in \
+             the table no score is corrected, and that of the choice is {:.3}.",
+            corrected.value,
             models.len(),
             raw.value
         ));

@@ -190,9 +190,12 @@ impl Compare {
         };
         let Some(model) = &outcome.model else {
             let shown = folder.display();
-            eprintln!(
-                "no model was saved as {shown}: no strategy was trained to its end within the budget"
-            );
+            let why = if outcome.comparison.stopped {
+                "interrupted"
+            } else {
+                "no strategy was trained to its end within the budget"
+            };
+            eprintln!("no model was saved as {shown}: {why}");
             return Ok(false);
         };
         let comparison = &outcome.comparison;
@@ -250,17 +253,26 @@ impl Compare {
     /// The named card, or a card for the named file.
     fn card(&self, context: &Context) -> Result<Card> {
         let path = Path::new(&self.what);
-        if path.extension().is_some_and(|end| end == "toml") {
+        let hints = self.hints.hints();
+        let is_card = path.extension().is_some_and(|end| end == "toml");
+        let is_name =
+            path.components().count() == 1 && path.extension().is_none() && !path.is_file();
+        ensure!(
+            !(is_card || is_name) || hints == Hints::default(),
+            "{}: its card says what the columns are, so options about columns have no effect; edit the card, or name the \
+             file itself",
+            self.what
+        );
+        if is_card {
             return Card::read(path);
         }
-        if !path.is_file() && path.components().count() == 1 && path.extension().is_none() {
+        if is_name {
             let datasets = context.project.datasets()?;
             return datasets.find(&self.what).cloned();
         }
         let file = fs::canonicalize(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
         let folder = file.parent().unwrap_or(Path::new("/"));
-        let hints = self.hints.hints();
         let beside = folder.join(format!("{}.toml", name(&file, &hints)));
         if beside.is_file() {
             let only_named = Hints {
