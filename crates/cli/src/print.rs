@@ -76,6 +76,15 @@ fn end_unwritten(error: &io::Error) -> ! {
     exit::end(exit::ERROR);
 }
 
+/// Whether something failed because the reader of standard output has stopped.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let of_io = |cause: &(dyn std::error::Error + 'static)| {
+        let error = cause.downcast_ref::<io::Error>();
+        error.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    };
+    error.chain().any(of_io)
+}
+
 /// Writes a message to standard error.
 pub fn message(what: Arguments) {
     if !is_json() {

@@ -66,7 +66,7 @@ impl SharedLine {
                 "others",
                 format!("{n} are not found"),
                 format!(
-                    "{}. `totune doctor PAPER PROFILE` says which of them a grid needs, and how to get them.",
+                    "{}. `totune doctor PAPER PROFILE` says in a checkout which of them a grid needs, and how to get them.",
                     names.join(", ")
                 ),
             ),
@@ -357,7 +357,7 @@ the fixture profile cannot run; see NO
             "come with totune",
             "-- others",
             "are not found cola, conll2003,",
-            "`totune doctor PAPER PROFILE` says which of them a grid needs",
+            "`totune doctor PAPER PROFILE` says in a checkout which of them a grid needs",
         ] {
             assert!(shown.contains(line), "{line}: {shown}");
         }

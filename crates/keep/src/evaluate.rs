@@ -10,7 +10,7 @@ use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, f
 
 use crate::input::{Record, Source, hint, quoted};
 use crate::stream::{predicted, windows};
-use crate::{Empty, SavedModel, TaskFacts};
+use crate::{RowCount, SavedModel, TaskFacts};
 
 /// Bins of the expected calibration error, as many as Guo et al. (2017) use.
 const CALIBRATION_BINS: usize = 15;
@@ -27,7 +27,9 @@ pub struct Evaluated {
     /// Confusion matrix of a classification: number of rows with each gold label (the outer list) by predicted label.
     pub confusion: Vec<Vec<usize>>,
     /// Rows without a text, which are scored as well.
-    pub empty: Empty,
+    pub empty: RowCount,
+    /// Rows with at least as many tokens as the model reads.
+    pub full: RowCount,
 }
 
 /// Scores the model on the labelled rows of `source`.
@@ -40,8 +42,11 @@ pub fn evaluate(
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Evaluated> {
     let (mut gold, mut found, mut probabilities) = (Vec::new(), Vec::new(), Vec::new());
+    let mut full = RowCount::default();
     let ended = windows(source, &mut |source, rows, records| {
-        for (record, prediction) in predicted(model, source, records)? {
+        let predicted = predicted(model, source, records)?;
+        full.add_full(&predicted);
+        for (record, prediction) in predicted {
             let target = target(&model.manifest.task, source, &record)?;
             if let (Gold::Tags(tags), Gold::Tags(found)) = (&target, &prediction.predicted) {
                 let (tags, words) = (tags.len(), found.len());
@@ -88,6 +93,7 @@ pub fn evaluate(
         of_labels: of_labels(&model.manifest.task, &gold, &found),
         confusion: confusion(&model.manifest.task, &gold, &found),
         empty: ended.empty,
+        full,
     })
 }
 

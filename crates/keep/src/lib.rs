@@ -39,5 +39,5 @@ pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, Tr
 pub use output::Layout;
 pub use save::{Saved, TrainedModel, check_free, save};
 pub use saved::{Prediction, SavedModel};
-pub use stream::{Empty, Predicting, predict};
+pub use stream::{Predicting, RowCount, predict};
 pub use target::Target;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::{Map, Value};
 use totune_data::{Target, label_sets};
 
@@ -50,12 +50,22 @@ pub(crate) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     /// Writer for predictions of `manifest`'s model for the rows of `source`.
-    pub fn new(layout: Layout, source: &Source, manifest: &'a Manifest) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When the file has a column with the name of the prediction, such as one that was predicted before.
+    pub fn new(layout: Layout, source: &Source, manifest: &'a Manifest) -> Result<Self> {
+        let header = source.header();
+        ensure!(
+            !header.iter().any(|name| name == PREDICTED),
+            "{}: has a column `{PREDICTED}`; expected none, since that is the name of the predictions: rename it, or predict \
+             the original file",
+            source.fields().shown
+        );
+        Ok(Self {
             layout,
             labels: manifest.task.labels(),
-            header: source.header(),
-        }
+            header,
+        })
     }
 
     /// Header line above the rows.

@@ -34,6 +34,8 @@ pub struct Prediction {
     pub predicted: Target,
     /// Probability of each label, or just the number; empty for tags.
     pub scores: Vec<f32>,
+    /// True if its text has at least as many tokens as the model reads; what follows them was not read.
+    pub is_full: bool,
 }
 
 impl SavedModel {
@@ -96,6 +98,7 @@ impl SavedModel {
             cached: Vec::new(),
         };
         let found = totune_adapt::evaluate(&self.model, &self.objective, &rows, BATCH, None)?;
+        let most = self.manifest.input.max_length;
         let mut predictions: Vec<Option<Prediction>> = vec![None; examples.len()];
         let scored = found.predicted.into_iter().zip(found.scores);
         for (row, (predicted, scores)) in rows.rows.iter().zip(scored) {
@@ -111,13 +114,21 @@ impl SavedModel {
                 ) => {
                     before.extend(tags);
                 }
-                (prediction, predicted) => *prediction = Some(Prediction { predicted, scores }),
+                (prediction, predicted) => {
+                    *prediction = Some(Prediction {
+                        predicted,
+                        scores,
+                        // Sentences are split, and texts apart have their own limits.
+                        is_full: !words && !row.encoded.apart && row.encoded.ids.len() >= most,
+                    });
+                }
             }
         }
         // A sentence without words has no parts.
         let none = || Prediction {
             predicted: Target::Tags(Vec::new()),
             scores: Vec::new(),
+            is_full: false,
         };
         Ok(predictions
             .into_iter()

@@ -21,16 +21,35 @@ pub struct Predicting {
     /// True if all rows were predicted.
     pub complete: bool,
     /// Rows without a text. They get the prediction of an empty text, so that no row is missing.
-    pub empty: Empty,
+    pub empty: RowCount,
+    /// Rows with at least as many tokens as the model reads; those of an earlier process do not count.
+    pub full: RowCount,
 }
 
-/// Rows without a text.
+/// Number of rows of some kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Empty {
+pub struct RowCount {
     /// Number of such rows.
     pub rows: usize,
     /// Line of the first one.
     pub first: usize,
+}
+
+impl RowCount {
+    fn add(&mut self, record: &Record) {
+        if self.rows == 0 {
+            self.first = record.line;
+        }
+        self.rows += 1;
+    }
+
+    /// Counts the rows whose prediction was made from as many tokens as the model reads.
+    pub(crate) fn add_full(&mut self, predicted: &[(Record, Prediction)]) {
+        let full = predicted
+            .iter()
+            .filter(|(_, prediction)| prediction.is_full);
+        full.for_each(|(record, _)| self.add(record));
+    }
 }
 
 /// Writes a prediction for each row of `source`, in the order of the file; `progress` receives the number of rows so
@@ -44,18 +63,21 @@ pub fn predict(
     (mut target, layout): (Target, Layout),
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Predicting> {
-    let sink = Sink::new(layout, source, &model.manifest);
+    let sink = Sink::new(layout, source, &model.manifest)?;
     target.begin(&identity(model, source, layout)?, &sink.head()?)?;
-    let found = windows(source, &mut |source, rows, records| {
+    let mut full = RowCount::default();
+    let mut found = windows(source, &mut |source, rows, records| {
         // Windows are the same ones as before, so the earlier ones are in the file, and each later one has the same
         // rows in its batches as without the interruption.
         if target.has(rows, &records)? {
             return Ok(ControlFlow::Continue(()));
         }
-        let written = sink.rows(&predicted(model, source, records)?)?;
-        target.write(rows, &written)?;
+        let predicted = predicted(model, source, records)?;
+        full.add_full(&predicted);
+        target.write(rows, &sink.rows(&predicted)?)?;
         Ok(progress(rows))
     })?;
+    found.full = full;
     if found.complete {
         target.publish(found.rows)?;
     }
@@ -93,7 +115,8 @@ pub(crate) fn windows(source: &mut Source, each: &mut Each) -> Result<Predicting
     let mut found = Predicting {
         rows: 0,
         complete: false,
-        empty: Empty::default(),
+        empty: RowCount::default(),
+        full: RowCount::default(),
     };
     loop {
         let mut records = Vec::new();
@@ -109,10 +132,7 @@ pub(crate) fn windows(source: &mut Source, each: &mut Each) -> Result<Predicting
         }
         for record in &records {
             if source.fields().is_empty(record)? {
-                if found.empty.rows == 0 {
-                    found.empty.first = record.line;
-                }
-                found.empty.rows += 1;
+                found.empty.add(record);
             }
         }
         found.rows += records.len();

@@ -10,7 +10,7 @@ use burn::tensor::Device;
 use support::{Untrained, devices, sentences, texts};
 use totune_data::{Input, Target as Gold, Task};
 use totune_keep::{
-    Empty, Layout, Prediction, ReadOptions, SavedModel, Source, Target, evaluate, predict,
+    Layout, Prediction, ReadOptions, RowCount, SavedModel, Source, Target, evaluate, predict,
 };
 
 /// `n,text`, `1,A kite` and `2,Zoë €` on three lines, as gzip and zstd store them.
@@ -49,7 +49,7 @@ impl Files {
     }
 
     /// The texts of a file as JSON lines.
-    fn texts(&self, path: &Path, reading: &ReadOptions) -> anyhow::Result<(Vec<String>, Empty)> {
+    fn texts(&self, path: &Path, reading: &ReadOptions) -> anyhow::Result<(Vec<String>, RowCount)> {
         let mut source = Source::open(path, reading, &self.model.manifest, false)?;
         let mut out = Vec::new();
         let target = (Target::stream(&mut out), Layout::Jsonl);
@@ -419,7 +419,7 @@ fn files_are_read_in_every_form_that_training_files_have() {
         let (found, empty) = files.texts(&path, &reading).expect(name);
         assert_eq!(
             (found, empty),
-            (expected.clone(), Empty::default()),
+            (expected.clone(), RowCount::default()),
             "{name}"
         );
     }
@@ -464,7 +464,7 @@ fn rows_without_a_text_are_predicted_too_and_counted() {
             (found.len(), empty),
             (
                 4 + usize::from(name == "a.txt"),
-                Empty { rows: 2, first: 3 }
+                RowCount { rows: 2, first: 3 }
             ),
             "{name}"
         );

@@ -1,5 +1,6 @@
 //! `totune predict` and `totune evaluate`: a saved model on the rows of a file.
 
+use std::fs;
 use std::io::{BufWriter, stdout};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,13 +11,14 @@ use clap::Args;
 use serde_json::json;
 use totune_data::uncompressed;
 use totune_keep::{
-    Columns, Empty, Evaluated, Kind, Layout, ReadOptions, SavedModel, Source, Target, evaluate,
+    Columns, Evaluated, Kind, Layout, ReadOptions, RowCount, SavedModel, Source, Target, evaluate,
     predict,
 };
 use totune_sweep::Machine;
 
 use crate::exit;
 use crate::global::Global;
+use crate::print;
 
 /// Predict the rows of a file with a saved model
 ///
@@ -159,6 +161,12 @@ impl Predict {
             "--out: `{}`, but predictions are not compressed; expected another ending",
             out.display()
         );
+        let same = |file: &Path| fs::canonicalize(file).ok();
+        ensure!(
+            to_stdout || same(&out).is_none() || same(&out) != same(&self.what.file),
+            "--out: `{}` is the file that is read; expected another one",
+            out.display()
+        );
         let target = if to_stdout {
             Target::stream(BufWriter::new(stdout()))
         } else {
@@ -170,7 +178,11 @@ impl Predict {
             eprintln!("resuming after {} rows", target.resumed());
         }
         let mut progress = counting(&machine, target.resumed(), global.quiet);
-        let ended = predict(&model, &mut source, (target, layout), &mut progress)?;
+        let ended = predict(&model, &mut source, (target, layout), &mut progress);
+        if to_stdout && ended.as_ref().is_err_and(print::is_broken_pipe) {
+            return Ok(exit::OK); // its reader has what it wanted
+        }
+        let ended = ended?;
         if !ended.complete {
             let how = if to_stdout {
                 ""
@@ -181,16 +193,28 @@ impl Predict {
             return Ok(exit::STOPPED);
         }
         note_empty(ended.empty, "predicted", global.quiet);
+        note_full(ended.full, &model, global.quiet);
         Ok(exit::OK)
     }
 }
 
 /// Warns about rows without text, which are rarely intended.
-fn note_empty(empty: Empty, done: &str, quiet: bool) {
+fn note_empty(empty: RowCount, done: &str, quiet: bool) {
     if empty.rows > 0 && !quiet {
         let (rows, first) = (empty.rows, empty.first);
         eprintln!(
             "note: an empty text in {rows} rows, first on line {first}; they were {done} like any other"
+        );
+    }
+}
+
+/// Warns about texts that the model may not have read to their ends.
+fn note_full(full: RowCount, model: &SavedModel, quiet: bool) {
+    if full.rows > 0 && !quiet {
+        let (rows, first, most) = (full.rows, full.first, model.manifest.input.max_length);
+        eprintln!(
+            "note: texts that fill the {most} tokens that the model reads: {rows}, the first on line {first}; what follows in \
+             them was not read (`totune train --max-length` sets the number of tokens)"
         );
     }
 }
@@ -203,6 +227,7 @@ impl Evaluate {
         let mut progress = counting(&machine, 0, global.quiet);
         let found = evaluate(&model, &mut source, &mut progress)?;
         note_empty(found.empty, "scored", global.quiet);
+        note_full(found.full, &model, global.quiet);
         let labels = model.manifest.task.labels();
         if json {
             let scores: serde_json::Map<_, _> = found

@@ -1,6 +1,7 @@
 //! A user's model: trained, saved, used on files, from the command line.
 
 use std::fs;
+use std::process::Stdio;
 
 use crate::support::{Checkout, TUNE};
 
@@ -47,6 +48,47 @@ fn a_model_is_trained_saved_and_used() {
         "{}",
         &written[..120]
     );
+    let over = |arguments: &[&str]| fail(&checkout, &[&["predict", &model], arguments].concat());
+    let said = over(&[&out, "--out", &path("again.csv")]);
+    assert!(
+        said.contains("has a column `predicted`; expected none"),
+        "{said}"
+    );
+    let said = over(&[&tweets, "--out", &tweets]);
+    assert!(said.contains("is the file that is read"), "{said}");
+    checkout.write(
+        "long.txt",
+        &format!("short\n{}\n", "a long text ".repeat(500)),
+    );
+    let long = checkout.run(&["predict", &model, &path("long.txt")]);
+    assert!(
+        long.err
+            .contains("tokens that the model reads: 1, the first on line 2"),
+        "{}",
+        long.err
+    );
+    checkout.write(
+        "ragged.csv",
+        "id;review\n1;bad film\n2;good film; I mean it\n",
+    );
+    let said = over(&[&path("ragged.csv")]);
+    assert!(
+        said.contains("one column, `id;review`; if a character in it divides"),
+        "{said}"
+    );
+    #[cfg(unix)]
+    {
+        let mut child = checkout.command(&["predict", &model, &tweets]);
+        let mut child = child
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().expect("ends");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success() && !said.contains("error"), "{said}");
+    }
     let json = checkout.succeed(&["evaluate", &model, &tweets, "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["rows"], 240);

@@ -209,6 +209,11 @@ impl Source {
         );
         // With a single column there is no doubt, whatever its name.
         if let ([only], true) = (&self.header[..], asked.text.is_empty()) {
+            ensure!(
+                text.contains(only) || !only.contains([';', '\t']),
+                "{}: one column, `{only}`; if a character in it divides the fields, name it with --separator",
+                self.fields.shown
+            );
             text = vec![only.clone()];
         }
         self.fields.text = self.columns(&text, "--text")?;
