@@ -4,6 +4,7 @@
 //! names the option that decides. The draft is read back as a card and its counts are those of the files, so that it
 //! loads at once.
 
+mod answers;
 mod columns;
 mod label_sets;
 mod layout;

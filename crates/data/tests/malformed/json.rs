@@ -151,7 +151,7 @@ fn jsonl() {
         &[(
             "a hundred thousand brackets",
             deep.leak(),
-            "line 1: column .. EOF while parsing a list",
+            "line 1: column .. recursion limit exceeded",
         )],
     );
 }

@@ -1,0 +1,188 @@
+//! Guesses of the task and of the labels, from the values of the label column.
+
+use super::{Findings, Hints, listed};
+use crate::Task;
+use crate::format::Table;
+use crate::near::near;
+use anyhow::{Context as _, Result, bail, ensure};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most distinct values of a column that is taken for a label without such a name.
+pub(super) const FEW: usize = 50;
+
+/// The most distinct integers that are taken for classes without a hint.
+const FEW_NUMBERS: usize = 20;
+
+/// At most one of so many rows lacks a label where -1 says so.
+const FEW_UNLABELLED: usize = 10;
+
+/// The labels of an ordinal dataset in their order: by value where they are numbers, and otherwise as `--order` says.
+fn ordered(name: &str, mut found: Vec<String>, hints: &Hints) -> Result<Vec<String>> {
+    if let Some(order) = &hints.order {
+        if let Some(label) = found.iter().find(|label| !order.contains(label)) {
+            let hint = near(label, order.iter().map(String::as_str))
+                .map_or(String::new(), |near| format!(" did you mean `{near}`?"));
+            bail!(
+                "--order: `{name}` has `{label}`, which is not in it;{hint} found {}",
+                listed(order)
+            );
+        }
+        return Ok(order.clone());
+    }
+    let number = |label: &String| label.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+    ensure!(
+        found.iter().all(|label| number(label).is_some()),
+        "`{name}` has labels that are no numbers, so their order is not known: {}; give --order with them from the lowest \
+         to the highest, with commas between them",
+        listed(&found)
+    );
+    found.sort_by(|a, b| {
+        number(a)
+            .partial_cmp(&number(b))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    Ok(found)
+}
+
+/// The value that means "no label", if there is one: an empty field, or the -1 that the Hub writes for the few rows
+/// without a class next to classes counted from 0. Among other numbers -1 is one of them.
+fn unlabelled(counts: &BTreeMap<&str, usize>, hints: &Hints) -> Option<&'static str> {
+    if counts.len() > 1 && counts.contains_key("") {
+        return Some("");
+    }
+    let none = counts.get("-1")?;
+    let others = counts.keys().filter(|value| **value != "-1");
+    let classes: BTreeSet<usize> = others
+        .map(|value| value.parse().ok())
+        .collect::<Option<_>>()?;
+    let are_counted = classes.len() > 1 && classes.iter().copied().eq(0..classes.len());
+    let are_few = *none * FEW_UNLABELLED <= counts.values().sum();
+    let is_class = matches!(hints.task, None | Some(Task::Classification));
+    (are_counted && are_few && is_class && classes.len() <= FEW_NUMBERS).then_some("-1")
+}
+
+/// A note on rows without a label.
+fn unlabelled_note(name: &str, value: &str, rows: usize, all: usize) -> String {
+    if value.is_empty() {
+        return format!("`{name}` is empty in {rows} of {all} rows, which have no label then");
+    }
+    format!(
+        "`{name}` is {value} in {rows} of {all} rows, which is taken for no label; if it is one, add it to `labels` in the \
+         card and remove `unlabelled`"
+    )
+}
+
+/// Refuses numbers with decimal commas, which would be taken for labels.
+fn refuse_decimal_commas(name: &str, values: &[&str]) -> Result<()> {
+    let is_number = |value: &str| value.trim().parse::<f64>().is_ok();
+    let has_comma = |value: &str| value.contains(',') && is_number(&value.replace(',', "."));
+    let with_comma = values.iter().find(|value| has_comma(value));
+    let are_numbers = values
+        .iter()
+        .all(|value| is_number(value) || has_comma(value));
+    match with_comma.filter(|_| are_numbers) {
+        Some(value) => bail!(
+            "`{name}` has numbers with decimal commas, such as `{value}`; expected a point before decimals"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// The error about a column that has no scores: its first value that is no number, if there is one.
+fn no_scores(table: &Table, label: usize, unlabelled: Option<&str>) -> String {
+    let name = &table.columns()[label];
+    let is_score = |value: &str| value.trim().parse::<f64>().is_ok_and(f64::is_finite);
+    let mut values = table.column(label).zip(1..);
+    let other = values.find(|(value, _)| Some(*value) != unlabelled && !is_score(value));
+    match other {
+        Some((value, row)) => {
+            format!("--task regression: `{name}` has `{value}` in row {row}; expected numbers")
+        }
+        None => {
+            format!("--task regression: `{name}` has one value only; expected different numbers")
+        }
+    }
+}
+
+/// The task, and the labels or the range of the scores in the column `label`.
+pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
+    let name = &table.columns()[label];
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for value in table.column(label) {
+        *counts.entry(value).or_default() += 1;
+    }
+    let whole = |value: &&str| value.parse::<i64>().is_ok();
+    let unlabelled = unlabelled(&counts, hints);
+    let mut values: Vec<&str> = counts
+        .keys()
+        .copied()
+        .filter(|value| Some(*value) != unlabelled)
+        .collect();
+    let n = values.len();
+    let numbers: Option<Vec<f64>> = values
+        .iter()
+        .map(|value| value.trim().parse().ok())
+        .collect();
+    let numbers = numbers.filter(|numbers| numbers.iter().all(|number| number.is_finite()));
+    if numbers.is_none() && matches!(hints.task, None | Some(Task::Regression)) {
+        refuse_decimal_commas(name, &values)?;
+    }
+    let classes = values.iter().all(whole) && n <= FEW_NUMBERS;
+    let (task, task_reason) = match (hints.task, &numbers) {
+        (Some(task), _) => (task, "as --task says".to_string()),
+        (None, Some(_)) if !classes => (
+            Task::Regression,
+            format!("`{name}` has numbers, {n} different ones"),
+        ),
+        _ => (
+            Task::Classification,
+            format!("`{name}` has {n} different values"),
+        ),
+    };
+    let without =
+        unlabelled.map(|value| unlabelled_note(name, value, counts[value], table.n_rows()));
+    let mut findings = Findings {
+        unlabelled: unlabelled.map(String::from),
+        notes: without.into_iter().collect(),
+        ..Findings::new(task, task_reason, Vec::new())
+    };
+    if task == Task::Regression {
+        let numbers = numbers.filter(|numbers| numbers.len() > 1);
+        let numbers = numbers.with_context(|| no_scores(table, label, unlabelled))?;
+        let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        findings.range = Some([low, high]);
+        return Ok(findings);
+    }
+    ensure!(
+        n >= 2,
+        "`{name}` has one value only; expected at least 2 labels; give --label"
+    );
+    ensure!(
+        hints.label.is_some() || n <= FEW || 20 * n <= table.n_rows(),
+        "`{name}` has {n} different values in {} rows; if they are labels, give --label {name}, and if a field has several \
+         labels, give --task multi-label",
+        table.n_rows()
+    );
+    if classes {
+        values.sort_by_key(|value| value.parse::<i64>().unwrap_or(0));
+    }
+    let order: Vec<String> = values.into_iter().map(String::from).collect();
+    if task == Task::Ordinal {
+        findings.labels = ordered(name, order, hints)?;
+        return Ok(findings);
+    }
+    ensure!(
+        hints.order.is_none(),
+        "--order: given; expected none, since the task is {}",
+        task.word()
+    );
+    if classes && n > 2 && hints.task.is_none() {
+        findings.notes.push(format!(
+            "`{name}` has whole numbers, which are taken for labels without an order; if they are steps of a scale, give \
+             --task ordinal"
+        ));
+    }
+    findings.labels = order;
+    Ok(findings)
+}
