@@ -309,7 +309,8 @@ fn write(outcome: &Outcome, out: &Path, train: Option<&str>) -> Result<()> {
     let errors = test.map_or_else(Errors::default, |(test, predictions)| {
         Errors::of(test, predictions)
     });
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let words = std::env::args().map(|word| train::quoted(&word));
+    let command = words.collect::<Vec<_>>().join(" ");
     let html = page(&outcome.comparison, &errors, &command, train)?;
     let json = serde_json::to_string_pretty(&outcome.comparison)?;
     fs::create_dir_all(out).with_context(|| format!("{}: cannot be made", out.display()))?;

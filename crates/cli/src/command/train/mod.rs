@@ -183,6 +183,13 @@ impl Train {
         let encoders = context.project.encoders()?;
         let encoder = encoders.find(&self.encoder)?;
         let machine = context.machine()?;
+        let (asked, most) = (self.max_length, encoder.architecture.max_length());
+        if let Some(asked) = asked.filter(|asked| *asked > most && !context.global.quiet) {
+            eprintln!(
+                "--max-length {asked}: `{}` reads {most} tokens at most",
+                encoder.name
+            );
+        }
         let files = card.labelled_files(&context.roots.data)?;
         if let Some(note) = files.note().filter(|_| !context.global.quiet) {
             eprintln!("{note}");
@@ -276,7 +283,7 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
 }
 
 /// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
     if word.chars().all(is_plain) {
         word.to_string()
