@@ -8,8 +8,6 @@ use crate::runner::Runner;
 use crate::strategies::{Entrant, epochs};
 use crate::trial::{Size, TrialResult};
 
-/// The usual reason why a candidate has no score.
-pub(crate) const NO_TIME: &str = "no time for it within the budget";
 /// Candidates of the last stage, at most.
 const FINALISTS: usize = 3;
 
@@ -144,8 +142,9 @@ impl Candidate {
         (!scores.is_empty()).then(|| totune_stats::mean(&scores))
     }
 
-    /// Chooses the learning rate with the best dev score; the first of several.
-    pub fn choose_rate(&mut self) {
+    /// Chooses the learning rate with the best dev score, the first of several; without a trial, `no_time` is the reason why
+    /// it is dropped.
+    pub fn choose_rate(&mut self, no_time: &str) {
         let mut best: Option<(f64, f64)> = None;
         for (lr, trial) in &self.trials {
             let score = trial.dev.filter(|_| !trial.diverged);
@@ -157,7 +156,7 @@ impl Candidate {
         }
         match best {
             Some((lr, _)) => self.lr = lr,
-            None if self.trials.is_empty() => self.dropped = Some(NO_TIME.into()),
+            None if self.trials.is_empty() => self.dropped = Some(no_time.into()),
             None => self.dropped = Some("no trial ended within the budget".into()),
         }
     }

@@ -5,7 +5,6 @@ use serde::Serialize;
 use totune_adapt::Dtype;
 use totune_data::{Dataset, Pairs};
 
-use crate::candidate::NO_TIME;
 use crate::choice::choose;
 use crate::row::{Row, ScoredRow};
 use crate::scorer::{Estimate, Scorer};
@@ -96,15 +95,7 @@ pub(crate) fn conclude(
 ) -> Result<Outcome> {
     let scorer = parts.scorer;
     let chosen = choose(&mut parts.rows, scorer, request.margin)?;
-    let mut rows: Vec<Row> = parts.rows.iter().map(|scored| scored.row.clone()).collect();
-    let has_no_time = |row: &&mut Row| row.note.as_deref() == Some(NO_TIME);
-    for row in rows
-        .iter_mut()
-        .filter(has_no_time)
-        .filter(|_| parts.stopped)
-    {
-        row.note = Some("interrupted before it was trained".to_string());
-    }
+    let rows: Vec<Row> = parts.rows.iter().map(|scored| scored.row.clone()).collect();
     let name = chosen.map(|at| rows[at].name.clone());
     let learning_curve = name.as_deref().map_or(Ok(Vec::new()), learning_curve)?;
     let score = chosen.and_then(|at| rows[at].test);

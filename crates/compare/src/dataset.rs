@@ -167,12 +167,7 @@ mod tests {
     use crate::test_support::dataset;
 
     fn sizes(n: usize, dev: Option<usize>, test: Option<usize>) -> Result<(Vec<usize>, String)> {
-        let files = LabelledFiles {
-            train: dataset(n),
-            dev: dev.map(dataset),
-            test: test.map(dataset),
-            n_left_out: 0,
-        };
+        let files = LabelledFiles::new(dataset(n), dev.map(dataset), test.map(dataset));
         let (splits, notes) = split(files)?;
         let sizes = match splits {
             SplitKind::TrainDevTest(splits) => [splits.train, splits.dev, splits.test]

@@ -86,7 +86,7 @@ impl Race<'_> {
             }
         }
         for candidate in candidates {
-            candidate.choose_rate();
+            candidate.choose_rate(self.runner.no_time());
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ impl Race<'_> {
             if let Some(trial) = self.trial(candidate, (candidate.lr, 1), size, true)? {
                 candidate.add(candidate.lr, trial);
                 candidate.dropped = None;
-                candidate.choose_rate();
+                candidate.choose_rate(self.runner.no_time());
             }
         }
         Ok(())

@@ -75,12 +75,7 @@ impl<'a> Reference<'a> {
         dtype: Dtype,
     ) -> Result<Self> {
         let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let files = LabelledFiles {
-            train: rows.clone(),
-            dev: None,
-            test: Some(test.clone()),
-            n_left_out: 0,
-        };
+        let files = LabelledFiles::new(rows.clone(), None, Some(test.clone()));
         let parts = files.splits()?;
         let (held_out, whole) = (rows.name.clone(), format!("{}-whole", rows.name));
         let renamed = |part: &Dataset| Dataset {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use totune_adapt::Recipe;
 
-use crate::candidate::{Candidate, NO_TIME};
+use crate::candidate::Candidate;
 use crate::floors::FloorResult;
 use crate::predictions::Predictions;
 use crate::relation::relation;
@@ -137,7 +137,8 @@ impl<'a> ScoredRow<'a> {
 
     /// Rows of entrants whose cost could not even be measured.
     pub fn without_time(entrants: &[Entrant], runner: &Runner) -> impl Iterator<Item = Self> {
-        let row = |entrant: &Entrant| Row::of_entrant(*entrant, runner, Some(NO_TIME.into()));
+        let row =
+            |entrant: &Entrant| Row::of_entrant(*entrant, runner, Some(runner.no_time().into()));
         entrants
             .iter()
             .map(move |entrant| Self::without_scores(row(entrant)))

@@ -126,6 +126,15 @@ impl<'a> Runner<'a> {
         self.machine.stop.load(Ordering::Relaxed)
     }
 
+    /// The usual reason why a strategy has no score.
+    pub fn no_time(&self) -> &'static str {
+        if self.is_stopped() {
+            "interrupted before it was trained"
+        } else {
+            "no time for it within the budget"
+        }
+    }
+
     /// Adds a split of some data, under a name that is new.
     pub fn insert(&mut self, split: &str, part: Dataset) {
         self.inputs.insert(split, part.clone());

@@ -121,12 +121,7 @@ impl Case {
     /// The data of a comparison: the rows, and the test examples unless it chooses by cross-validation.
     pub fn splits(&self) -> Result<DatasetSplits> {
         let test = (!self.is_small()).then(|| self.test.clone());
-        let files = LabelledFiles {
-            train: self.train.clone(),
-            dev: None,
-            test,
-            n_left_out: 0,
-        };
+        let files = LabelledFiles::new(self.train.clone(), None, test);
         DatasetSplits::of(&self.card, files)
     }
 }

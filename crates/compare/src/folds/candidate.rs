@@ -1,6 +1,5 @@
 //! Strategies in cross-validation.
 
-use crate::candidate::NO_TIME;
 use crate::predictions::Predictions;
 use crate::row::{Row, ScoredRow};
 use crate::runner::Runner;
@@ -104,7 +103,7 @@ impl FoldCandidate {
         let row =
             |note: Option<&str>| Row::of_entrant(self.entrant, runner, note.map(str::to_string));
         let Some(best) = self.trials.get(self.best) else {
-            return ScoredRow::without_scores(row(Some(NO_TIME)));
+            return ScoredRow::without_scores(row(Some(runner.no_time())));
         };
         if self.trials.iter().all(|trials| trials.diverged) {
             return ScoredRow::without_scores(row(Some("diverged at every learning rate")));

@@ -23,7 +23,7 @@ pub struct LabelledFiles {
     /// The file of test.
     pub test: Option<Dataset>,
     /// Examples without a label, which are in none of them.
-    pub n_left_out: usize,
+    n_left_out: usize,
 }
 
 /// Train, dev and test examples. Parts of one file share no text and no group.
@@ -43,40 +43,44 @@ impl Card {
     /// # Errors
     /// When that of `train` is missing, or one is not what the card says.
     pub fn labelled_files(&self, root: &Path) -> Result<LabelledFiles> {
-        let mut n_left_out = 0;
-        let mut labelled = |split: Dataset| {
-            let has_label = |at: &usize| split.examples[*at].target != Target::Unknown;
-            let kept: Vec<usize> = (0..split.examples.len()).filter(has_label).collect();
-            n_left_out += split.examples.len() - kept.len();
-            if kept.len() == split.examples.len() {
-                split
-            } else {
-                split.part(&kept, &split.name)
-            }
-        };
         let load = |split: &str| {
             let facts = self.splits.get(split);
             let is_there =
                 facts.is_none_or(|facts| facts.labelled) && !self.found(root, split).is_empty();
             is_there.then(|| self.load_split(root, split)).transpose()
         };
-        let train = labelled(self.load_split(root, "train")?);
+        let train = self.load_split(root, "train")?;
+        let files = LabelledFiles::new(train, load("dev")?, load("test")?);
         ensure!(
-            !train.examples.is_empty(),
+            !files.train.examples.is_empty(),
             "{}: no example of train has a label; expected some",
             self.file.display()
         );
-        let (dev, test) = (load("dev")?, load("test")?);
-        Ok(LabelledFiles {
-            train,
-            dev: dev.map(&mut labelled),
-            test: test.map(&mut labelled),
-            n_left_out,
-        })
+        Ok(files)
     }
 }
 
 impl LabelledFiles {
+    /// These files without the examples that have no label.
+    pub fn new(train: Dataset, dev: Option<Dataset>, test: Option<Dataset>) -> Self {
+        let mut n_left_out = 0;
+        let mut labelled = |split: Dataset| {
+            let has_label = |at: &usize| split.examples[*at].target != Target::Unknown;
+            let kept: Vec<usize> = (0..split.examples.len()).filter(has_label).collect();
+            if kept.len() == split.examples.len() {
+                return split;
+            }
+            n_left_out += split.examples.len() - kept.len();
+            split.part(&kept, &split.name)
+        };
+        Self {
+            train: labelled(train),
+            dev: dev.map(&mut labelled),
+            test: test.map(&mut labelled),
+            n_left_out,
+        }
+    }
+
     /// A note on examples that were left out.
     pub fn note(&self) -> Option<String> {
         let n = self.n_left_out;
@@ -177,12 +181,7 @@ mod tests {
             (500, Some(60), Some(70), [500, 60, 70]),
             (500, None, None, [325, 75, 100]),
         ] {
-            let files = LabelledFiles {
-                train: of(n),
-                dev: dev.map(of),
-                test: test.map(of),
-                n_left_out: 0,
-            };
+            let files = LabelledFiles::new(of(n), dev.map(of), test.map(of));
             let Splits { train, dev, test } = files.splits().expect("enough examples");
             let found = [train, dev, test].map(|part| part.examples.len());
             assert_eq!(found, sizes, "{n}");

@@ -15,7 +15,7 @@ use totune_data::{Card, near};
 use totune_sweep::Machine;
 
 use self::terminal::Line;
-use crate::command::data::hints::HintArgs;
+use crate::command::data::{self, hints::HintArgs};
 use crate::command::train;
 use crate::command::train::fit::{Origin, ToSave, print_saved};
 use crate::context::Context;
@@ -263,12 +263,8 @@ impl Compare {
              file itself",
             self.what
         );
-        if is_card {
-            return Card::read(path);
-        }
-        if is_name {
-            let datasets = context.project.datasets()?;
-            return datasets.find(&self.what).cloned();
+        if is_card || is_name {
+            return data::card(context, &self.what);
         }
         let file = fs::canonicalize(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
