@@ -46,7 +46,7 @@ mod watch;
 pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, FrozenPass, StoredDtype};
 pub use evaluate::{Evaluation, evaluate, logits};
 pub use examples::{Examples, Places, Row};
-pub use fit::{TimedPart, fit, fit_resumable, time_phases};
+pub use fit::{TimedPart, fit, fit_resumable, has_learned, time_phases};
 pub use input::{InputEncoding, Reader, Rows};
 pub use objective::{Found, Objective};
 pub use optimizer::{Adam, BIAS_AND_NORM, Optimizer};

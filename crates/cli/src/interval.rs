@@ -1,4 +1,4 @@
-//! A length of time as a person types it.
+//! Lengths of time as a person types them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,12 +47,37 @@ impl FromStr for Interval {
                 "found `{text}`, expected a number with its unit, such as 90s, 10m or 2h, or `off`"
             )
         };
-        let end = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let unit = UNITS.iter().find(|(unit, _)| *unit == &text[end.len()..]);
-        let (_, seconds) = unit.ok_or_else(expected)?;
-        let number: f64 = end.parse().map_err(|_| expected())?;
-        let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| expected())?;
+        let time = time(text).ok_or_else(expected)?;
         Ok(Self(Some(time)))
+    }
+}
+
+/// Time for everything, of a second to 30 days.
+///
+/// # Errors
+/// When `text` is anything else.
+pub fn budget(text: &str) -> Result<Duration, String> {
+    let limits = Duration::from_secs(1)..=Duration::from_secs(30 * 86_400);
+    let budget = time(text).filter(|time| limits.contains(time));
+    budget.ok_or_else(|| format!("found `{text}`, expected a time such as 90s, 10m, 1h or 5m30s"))
+}
+
+/// The sum of numbers with their units, such as `90s`, `1.5h` or `5m30s`.
+fn time(text: &str) -> Option<Duration> {
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let mut rest = text;
+    let mut sum = Duration::ZERO;
+    loop {
+        let (number, others) = rest.split_at(rest.find(is_letter)?);
+        let end = others.find(|c| !is_letter(c)).unwrap_or(others.len());
+        let (unit, after) = others.split_at(end);
+        let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        let part = number.parse::<f64>().ok()? * seconds;
+        sum = sum.checked_add(Duration::try_from_secs_f64(part).ok()?)?;
+        if after.is_empty() {
+            return Some(sum);
+        }
+        rest = after;
     }
 }
 
@@ -68,6 +93,8 @@ mod tests {
             ("10m", 600_000),
             ("1.5h", 5_400_000),
             ("0s", 0),
+            ("5m30s", 330_000),
+            ("1h30m", 5_400_000),
         ] {
             let time = Duration::from_millis(milliseconds);
             let parsed: Interval = text.parse().expect(text);
@@ -79,7 +106,22 @@ mod tests {
             assert_eq!(parsed.to_string(), text);
         }
         assert_eq!("off".parse(), Ok(Interval(None)));
-        for text in ["", "10", "m", "5 minutes", "-1s", "NaNs", "1e400h", "1d"] {
+        assert_eq!(budget("5m30s"), Ok(Duration::from_secs(330)));
+        for text in ["off", "999ms", "0s", "721h"] {
+            assert!(budget(text).is_err(), "{text}");
+        }
+        for text in [
+            "",
+            "10",
+            "m",
+            "5 minutes",
+            "-1s",
+            "NaNs",
+            "1e400h",
+            "1d",
+            "5m30",
+            "5m-3s",
+        ] {
             let error = text.parse::<Interval>().expect_err(text);
             assert!(error.starts_with(&format!("found `{text}`")), "{error}");
         }

@@ -43,7 +43,7 @@ pub use timing::{TimedPart, time_phases};
 use freeze::GradientNorms;
 use l2_sp::Pretrained;
 use probe::probed;
-use restart::has_learned;
+pub use restart::has_learned;
 use resume::{EpochStart, Resumed};
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.

@@ -60,9 +60,9 @@ impl FailedAttempts {
 
 /// Returns true if the predictions for dev are better than the best constant one: more labels or tags are right than
 /// with the most frequent one, more label decisions are right than with the more frequent decision for each label, or
-/// the squared error is less than the variance. Without predictions for dev, training did not come to its end, and is
-/// not tried again.
-pub(super) fn has_learned(predictions: &[Prediction], objective: &Objective) -> bool {
+/// the squared error is less than the variance. Without predictions for dev, as after a training that did not come to its
+/// end, nothing says that it has not.
+pub fn has_learned(predictions: &[Prediction], objective: &Objective) -> bool {
     let is_dev = |prediction: &&Prediction| prediction.split == "dev";
     let dev: Vec<&Prediction> = predictions.iter().filter(is_dev).collect();
     if dev.is_empty() {

@@ -256,7 +256,7 @@ fn what_cannot_be_compared_is_an_error() {
         ),
         (
             vec!["compare", "fixture-tweets", "--budget", "10"],
-            "found `10`, expected a time such as 90s, 10m or 1h",
+            "found `10`, expected a time such as 90s, 10m, 1h or 5m30s",
         ),
         (
             vec!["compare", "fixture-tweets", "--encoder", "fixture-brt"],

@@ -3,7 +3,7 @@
 use super::{Findings, Hints, listed};
 use crate::Task;
 use crate::format::Table;
-use crate::near::near;
+use crate::near::{near, quoted};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,6 +70,23 @@ fn unlabelled_note(name: &str, value: &str, rows: usize, all: usize) -> String {
         "`{name}` is {value} in {rows} of {all} rows, which is taken for no label; if it is one, add it to `labels` in the \
          card and remove `unlabelled`"
     )
+}
+
+/// Notes on labels that differ only in case or spaces, which a person may have meant as one.
+pub(super) fn alike(labels: &[String]) -> Vec<String> {
+    let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for label in labels {
+        let words: Vec<String> = label.split_whitespace().map(str::to_lowercase).collect();
+        groups.entry(words.join(" ")).or_default().push(label);
+    }
+    let groups = groups.into_values().filter(|group| group.len() > 1);
+    let note = |group: Vec<&str>| {
+        format!(
+            "{} differ only in case or spaces and are different labels; write them alike in the file if they are meant to be one",
+            quoted(group.into_iter())
+        )
+    };
+    groups.map(note).collect()
 }
 
 /// Refuses numbers with decimal commas, which would be taken for labels.

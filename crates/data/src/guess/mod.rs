@@ -131,6 +131,7 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
             }
         })?;
     let mut notes = findings.notes.clone();
+    notes.extend(answers::alike(&findings.labels));
     let mut splits = Vec::new();
     for (split, path) in siblings::splits(file) {
         match measured(&findings, &name, &split, &path, folder) {

@@ -524,3 +524,23 @@ fn nested_objects_are_no_columns_and_texts_need_no_spaces() {
     let (_, card) = drafted(&[("a.csv", chinese)], &hints);
     assert_eq!(card.labels, ["正面", "负面"]);
 }
+
+#[test]
+fn labels_that_differ_only_in_case_or_spaces_are_noted() {
+    let rows = ["Good", "good", "good ", "bad", "so so", "so  So"];
+    let text = |row: &&str| format!("a text of some words,{row}\n").repeat(3);
+    let file = format!("text,label\n{}", rows.iter().map(text).collect::<String>());
+    let (draft, card) = drafted(&[("a.csv", &file)], &Hints::default());
+    assert_eq!(card.labels.len(), 6);
+    let end = "differ only in case or spaces and are different labels; write them alike in the file if they are meant to be one";
+    let noted = [
+        format!("`Good`, `good`, `good ` {end}"),
+        format!("`so  So`, `so so` {end}"),
+    ];
+    assert_eq!(draft.notes, noted);
+    let (draft, _) = drafted(
+        &[("a.csv", "text,label\na b,x\nc d,y\n")],
+        &Hints::default(),
+    );
+    assert_eq!(draft.notes, [""; 0]);
+}

@@ -7,10 +7,11 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use totune_bench::regret::{DATASETS, NAME, RegretRequest, Rows, run};
 
-use crate::command::compare::{strategies, time};
+use crate::command::compare::strategies;
 use crate::command::train;
 use crate::context::Context;
 use crate::exit;
+use crate::interval::budget;
 
 /// Options of `totune bench regret`.
 #[derive(Debug, Default, PartialEq, Args)]
@@ -23,7 +24,7 @@ pub(super) struct RegretArgs {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     rows: Vec<Rows>,
     /// Budget of `totune compare` [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
     budget: Option<Duration>,
     /// Encoder [default: totune-bert-mini]
     #[arg(long, value_name = "NAME")]

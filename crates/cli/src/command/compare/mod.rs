@@ -18,8 +18,10 @@ use self::terminal::Line;
 use crate::command::data::{self, hints::HintArgs};
 use crate::command::train;
 use crate::command::train::fit::{Origin, ToSave, print_saved};
+use crate::command::train::options::as_options;
 use crate::context::Context;
 use crate::exit;
+use crate::interval::budget;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
@@ -41,8 +43,8 @@ Ctrl-C gives the result so far.")]
 pub struct Compare {
     /// File with labelled rows, card, or name of a dataset
     what: String,
-    /// Time for everything, such as 90s, 10m or 1h
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
+    /// Time for everything, such as 90s, 10m, 1h or 5m30s
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = budget)]
     budget: Duration,
     /// Encoder to compare them on; several by repeating it, or separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = train::ENCODER)]
@@ -75,24 +77,6 @@ pub struct Compare {
     json: bool,
     #[command(flatten)]
     hints: HintArgs,
-}
-
-/// A number of seconds, minutes or hours.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
-    let expected = || format!("found `{text}`, expected a time such as 90s, 10m or 1h");
-    let (number, seconds) = match text.char_indices().last() {
-        Some((at, 's')) => (&text[..at], 1.0),
-        Some((at, 'm')) => (&text[..at], 60.0),
-        Some((at, 'h')) => (&text[..at], 3600.0),
-        _ => return Err(expected()),
-    };
-    let number: f64 = number.parse().map_err(|_| expected())?;
-    let seconds = number * seconds;
-    if (1.0..=30.0 * 86_400.0).contains(&seconds) {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err(expected())
-    }
 }
 
 /// The strategies of these names.
@@ -155,7 +139,8 @@ impl Compare {
             margin: self.margin,
             keeps_model: self.save.is_some(),
         };
-        let outcome = compare(&data, context.environment(&machine), &request, &line)?;
+        let outcome = compare(&data, context.environment(&machine), &request, &line)
+            .map_err(|error| as_options(error, &[("adaptation.k", "--strategies")]))?;
         line.finish();
         let comparison = &outcome.comparison;
         let train = self.train_command(comparison, &card);

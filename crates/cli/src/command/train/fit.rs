@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use totune_adapt::{Examples, Outcome, Stop, Switch, TaskData};
+use totune_adapt::{Examples, Objective, Outcome, Stop, Switch, TaskData, has_learned};
 use totune_data::{Card, Dataset};
 use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, TrainedModel, save};
 use totune_model::{AnyEncoder, EncoderCard};
@@ -19,6 +19,10 @@ use crate::progress::{Audience, Curves};
 
 /// Message where training was stopped from outside.
 const INTERRUPTED: &str = "interrupted; nothing was saved";
+
+/// Note on a training after which one answer for all would have been as good on dev.
+const NOTHING_LEARNED: &str = "the model has learned nothing: on dev it is no better than one answer for every example. More \
+epochs (--epochs), another learning rate (--lr) or another strategy may help; `totune compare` tries several";
 
 /// Origin of a saved model.
 #[derive(Clone, Copy)]
@@ -53,6 +57,7 @@ struct Facts {
     /// Examples in train, dev and test.
     sizes: [usize; 3],
     metrics: Vec<String>,
+    objective: Objective,
     /// Some test examples, to compare the saved model on.
     sample: Examples,
 }
@@ -65,6 +70,7 @@ impl Facts {
         Self {
             sizes: [n(&task.train), dev, n(&task.test)],
             metrics: task.metrics.clone(),
+            objective: task.objective.clone(),
             sample: task.test.clone(),
         }
     }
@@ -96,6 +102,9 @@ impl Job<'_> {
             Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
         }
         print_scores(&outcome, facts.sizes);
+        if !has_learned(&outcome.predictions, &facts.objective) && !context.global.quiet {
+            eprintln!("{NOTHING_LEARNED}");
+        }
         if let Some(folder) = folder {
             let loaded = self.inputs.loaded(&self.origin.encoder.name)?;
             let model = ToSave {

@@ -1,6 +1,7 @@
 //! `totune train`: one model on a dataset of the user's own.
 
 pub(super) mod fit;
+pub(super) mod options;
 mod rerun;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
 use self::fit::{Job, Origin};
+use self::options::{OPTIONS, as_options};
 use crate::command::data;
 use crate::context::Context;
 use crate::progress::Curves;
@@ -208,7 +210,8 @@ impl Train {
         )?;
         let training = self
             .recipe(pairs)
-            .training(encoder, &inputs.facts(&card.name, encoder)?)?;
+            .training(encoder, &inputs.facts(&card.name, encoder)?)
+            .map_err(|error| as_options(error, &OPTIONS))?;
         if adapter.is_on() {
             totune_keep::check_adapter(&encoder.architecture, &training, card.task)?;
         }
