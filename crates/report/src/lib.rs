@@ -19,6 +19,7 @@ mod notes;
 mod page;
 mod report_file;
 mod tables;
+mod tasks;
 
 #[cfg(test)]
 mod fixture;

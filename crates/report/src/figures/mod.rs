@@ -35,6 +35,7 @@ const DIGITS: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct RenderedFigure {
     pub(crate) heading: Heading,
+    /// Nothing is drawn without any.
     pub(crate) panels: Vec<Panel>,
     /// Notes on what is missing from the picture.
     pub(crate) notes: Vec<String>,

@@ -18,6 +18,7 @@ use totune_stats::mean;
 use super::{FigureKind, RenderedFigure, spread_cell};
 use crate::item::Heading;
 use crate::tables::rendered::{Cell, Csv, RenderedTable, number, spread_fields};
+use crate::tasks::{Missing, left_out, with_runs};
 
 /// `kind = "trade-off"`: groups whose runs differ in what they cost.
 #[derive(Debug, Deserialize)]
@@ -93,6 +94,7 @@ impl FigureKind for TradeOff {
 
     fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
         let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
+        let (tasks, not_run) = with_runs(self.groups.iter(), tasks, &self.conditions, scope)?;
         let traded = self
             .groups
             .iter()
@@ -111,9 +113,15 @@ impl FigureKind for TradeOff {
                 points: points.collect(),
             })
         });
+        let notes = traded.iter().flat_map(|each| each.notes.clone());
+        let is_empty = traded.iter().all(|each| each.scores.is_empty());
         Ok(RenderedFigure {
-            panels: panels.collect(),
-            notes: traded.iter().flat_map(|each| each.notes.clone()).collect(),
+            panels: if is_empty {
+                Vec::new()
+            } else {
+                panels.collect()
+            },
+            notes: left_out(&not_run).into_iter().chain(notes).collect(),
             table: Some(self.table(heading, &traded)),
             ..RenderedFigure::default()
         })
@@ -124,7 +132,7 @@ impl TradeOff {
     fn group(&self, name: &str, tasks: &[&Task], scope: &Scope) -> Result<Traded> {
         let side = Side::One(name.to_owned());
         let group = scope.plan.group(name, &scope.from)?;
-        let mut notes = Vec::new();
+        let (mut notes, mut without) = (Vec::new(), Missing::default());
         let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut costs: Vec<Vec<f64>> = vec![Vec::new(); self.panels.len()];
         let mut labels = BTreeSet::new();
@@ -140,7 +148,9 @@ impl TradeOff {
                     runs.push(run);
                 }
             }
-            if runs.is_empty() {
+            if found.all().next().is_none() {
+                without.add(task, found.pending);
+            } else if runs.is_empty() {
                 let why = found.why_unscored();
                 notes.push(format!("{}, {}: {why}", group.title, task.title));
             }
@@ -156,6 +166,7 @@ impl TradeOff {
             labels.extend(found.labels);
             n_runs += runs.len();
         }
+        notes.extend(without.notes(&group.title));
         let whole = |numbers: &[f64]| numbers.len() == tasks.len();
         let scores = by_seed.values().filter(|scores| whole(scores));
         Ok(Traded {

@@ -81,8 +81,10 @@ impl Contents {
         }
         for (drawing, figure) in &self.drawings {
             let file = |ending: &str| format!("figures/{}.{ending}", drawing.heading.id);
-            staged.write(&file("svg"), figure.svg()?.as_bytes())?;
-            staged.write_with(&file("png"), |path| figure.write_png(path))?;
+            if !figure.panels.is_empty() {
+                staged.write(&file("svg"), figure.svg()?.as_bytes())?;
+                staged.write_with(&file("png"), |path| figure.write_png(path))?;
+            }
             let of_table = drawing.table.as_ref().map(|table| &table.csv);
             if let Some(csv) = drawing.csv.as_ref().or(of_table) {
                 staged.write(&file("csv"), csv.text().as_bytes())?;

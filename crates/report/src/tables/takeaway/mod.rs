@@ -15,7 +15,7 @@ use totune_evidence::plan::{Group, Measure, Plan, Side, TEST, Task, Where};
 use totune_evidence::select::panel::TaskRuns;
 use totune_evidence::select::per_run::{TimePer, final_score, scores_of_both, seconds_of_both};
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::{in_sentence, joined};
+use totune_evidence::text::in_sentence;
 use totune_plot::Panel;
 use totune_plot::intervals::IntervalPanel;
 use totune_stats::mean;
@@ -27,7 +27,8 @@ use self::row::{Row, columns};
 use self::sentences::{provenance, sentences};
 use super::{Csv, RenderedTable};
 use crate::item::Heading;
-use crate::notes::{NOT_RUN, YET, merged};
+use crate::notes::merged;
+use crate::tasks::{Missing, left_out, with_runs};
 
 /// `[[takeaway]]` in `report.toml`.
 #[derive(Debug, Deserialize)]
@@ -83,7 +84,9 @@ impl TakeawayPlan {
     pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
         let scope = &scope.at("takeaway");
         let (plan, from) = (scope.plan, &scope.from);
-        let (tasks, not_run) = self.tasks_with_runs(scope)?;
+        let tasks = plan.tasks_named(&self.tasks, from)?;
+        let groups = self.groups.iter().chain([&self.baseline]);
+        let (tasks, not_run) = with_runs(groups, tasks, &Where::new(), scope)?;
         let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
         let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
         let mut csv = Csv::new(
@@ -153,29 +156,6 @@ impl TakeawayPlan {
         })
     }
 
-    /// The tasks with a run in any row, and the tasks without. If none has one, all are in the first list, so that the rows
-    /// say what is missing.
-    fn tasks_with_runs<'a>(&self, scope: &Scope<'a>) -> Result<(Vec<&'a Task>, Vec<&'a Task>)> {
-        let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
-        let mut has_runs = vec![false; tasks.len()];
-        for name in self.groups.iter().chain([&self.baseline]) {
-            let on = TaskRuns::of_tasks(&Side::One(name.clone()), &tasks, scope)?;
-            for (has, on) in has_runs.iter_mut().zip(&on) {
-                *has |= on.all().next().is_some();
-            }
-        }
-        let of = |wanted: bool| {
-            let tasks = tasks.iter().zip(&has_runs);
-            let tasks = tasks.filter(|(_, has)| **has == wanted);
-            tasks.map(|(task, _)| *task).collect::<Vec<&Task>>()
-        };
-        let (with, without) = (of(true), of(false));
-        Ok(match with[..] {
-            [] => (without, with),
-            _ => (with, without),
-        })
-    }
-
     /// `the floor (majority)`, or `guessing`.
     fn floor_in_words(&self, plan: &Plan) -> String {
         let group = self.floor.as_ref().and_then(|name| plan.groups.get(name));
@@ -220,17 +200,6 @@ pub(crate) struct Takeaway {
     pub(crate) figure: Option<Vec<Panel>>,
 }
 
-/// The note on tasks without a run.
-fn left_out(tasks: &[&Task]) -> Option<String> {
-    let titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
-    (!titles.is_empty()).then(|| {
-        format!(
-            "Without a run yet, and left out here: {}",
-            titles.join(", ")
-        )
-    })
-}
-
 /// `mean of 8 tasks`, `mean of 2 to 3 tasks` where some have runs of one side only, `accuracy`.
 fn over(tasks: &[&Task], compared: &[BaselineComparison]) -> String {
     let numbers = || compared.iter().map(|row| row.tasks);
@@ -267,15 +236,10 @@ fn paired<'a>(
 /// Runs of a group that were lost, and why it has no score on a task; tasks of several without a run are one note.
 fn missing(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Vec<String> {
     let group = &group.title;
-    let (mut notes, mut pending, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut notes, mut without) = (Vec::new(), Missing::default());
     for (task, task_runs) in tasks.iter().zip(on) {
         if tasks.len() > 1 && task_runs.all().next().is_none() {
-            let without = if task_runs.pending {
-                &mut pending
-            } else {
-                &mut unasked
-            };
-            without.push(task.title.as_str());
+            without.add(task, task_runs.pending);
             continue;
         }
         let lost = task_runs.lost_text();
@@ -287,11 +251,7 @@ fn missing(group: &Group, tasks: &[&Task], on: &[TaskRuns]) -> Vec<String> {
             notes.push(format!("{group} has no score on {}: {why}", task.title));
         }
     }
-    for (words, without) in [(YET, pending), (NOT_RUN, unasked)] {
-        if !without.is_empty() {
-            notes.push(format!("{group}{words}{}", joined(&without)));
-        }
-    }
+    notes.extend(without.notes(group));
     notes
 }
 
