@@ -120,6 +120,21 @@ impl Comparison {
         }
     }
 
+    /// The same as one of `n` comparisons of which any may be picked: with intervals that hold for all together
+    /// (Bonferroni). Where there is no estimate they stay as they are.
+    pub fn one_of(&self, n: usize) -> Self {
+        let level = |alone: f64| 1.0 - (1.0 - alone) / n as f64;
+        let interval = |alone| {
+            self.estimate
+                .map(|estimate| estimate.interval(level(alone)))
+        };
+        Self {
+            interval: interval(LEVEL).unwrap_or(self.interval),
+            narrow: interval(NARROW).unwrap_or(self.narrow),
+            ..self.clone()
+        }
+    }
+
     /// `+0.009 [-0.012, 0.030]`, `+0.90 [-1.20, 3.00] points`.
     pub fn difference_in(&self, scale: Scale) -> String {
         let (signed, interval) = (scale.signed(self.difference), scale.interval(self.interval));

@@ -24,6 +24,8 @@ pub(super) struct BaselineComparison {
     /// Its time to the stop as a share of the baseline's.
     pub(super) time: Option<f64>,
     pub(super) overall: Result<Comparison, String>,
+    /// Groups that are compared with the baseline; the sentences name those that do well.
+    pub(super) groups: usize,
     /// Tasks that the difference is a mean over.
     pub(super) tasks: usize,
     /// Tasks that have a test of their own, and on how many of these it is significantly lower and higher.
@@ -64,17 +66,27 @@ impl BaselineComparison {
             tasks: numbers.tasks.len(),
             time: time_ratio(paired, TimePer::Run),
             overall: numbers.compare_by(Unit::Seed),
+            groups: 1,
             tested: tests.len(),
             below: told(false),
             above: told(true),
         })
     }
 
-    /// Whether its mean score over the tasks is shown not to be a point below the baseline's. A non-significant
-    /// difference does not suffice.
+    /// Whether its mean score over the tasks is shown not to be a point below the baseline's, for all groups together. A
+    /// non-significant difference does not suffice.
     pub(super) fn is_as_good(&self) -> bool {
+        self.is_shown(|comparison| comparison.narrow.low > -POINT)
+    }
+
+    /// Whether its mean score is shown to be above the baseline's, for all groups together.
+    pub(super) fn is_above(&self) -> bool {
+        self.is_shown(|comparison| comparison.interval.low > 0.0)
+    }
+
+    fn is_shown(&self, by: impl Fn(&Comparison) -> bool) -> bool {
         let overall = self.overall.as_ref();
-        overall.is_ok_and(|comparison| comparison.narrow.low > -POINT)
+        overall.is_ok_and(|comparison| by(&comparison.one_of(self.groups)))
     }
 }
 
@@ -102,6 +114,7 @@ pub(super) mod tests {
             kept: Some(kept),
             time,
             overall: Ok(comparison(0.8 * (kept - 1.0), 1.0)),
+            groups: 1,
             tasks: 4,
             tested: 4,
             below: 0,

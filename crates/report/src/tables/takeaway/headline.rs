@@ -49,12 +49,6 @@ impl BaselineComparison {
         }
     }
 
-    /// Whether its whole interval is above zero.
-    fn is_above(&self) -> bool {
-        let overall = self.overall.as_ref();
-        overall.is_ok_and(|comparison| comparison.interval.low > 0.0)
-    }
-
     /// The difference with its interval, over how many tasks, and in what time.
     fn measured(&self, floor: &str) -> String {
         let interval = match &self.overall {
@@ -180,6 +174,19 @@ mod tests {
             let compared: Vec<BaselineComparison> = compared.into_iter().map(copy).collect();
             assert_eq!(said(&compared), (expected.to_owned(), decided));
         }
+        // One of many groups has to be further above than one alone.
+        let one_of = |groups| BaselineComparison {
+            groups,
+            ..each("Two phases", 0.006, 0.005, 2.5)
+        };
+        assert_eq!(one_of(1).choice(), Choice::Better);
+        assert_eq!(one_of(7).choice(), Choice::Open);
+        let one_of = |groups| BaselineComparison {
+            groups,
+            ..each("Three", -0.004, 0.005, 0.5)
+        };
+        assert_eq!(one_of(1).choice(), Choice::Cheaper);
+        assert_eq!(one_of(7).choice(), Choice::Open);
         // A longer training for less than a point is no choice either, and without an interval nothing is decided.
         assert_eq!(each("Long", 0.002, 0.005, 2.0).choice(), Choice::Worse);
         let untimed = BaselineComparison {

@@ -54,7 +54,7 @@ pub(crate) struct TakeawayPlan {
 /// The legend of a table whose gains are counted from `floor`.
 fn legend(floor: &str) -> String {
     format!(
-        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point."
+        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point. The sentences above name one or two of the groups, so their “not behind by a point” and “scores higher” hold for all groups together (Bonferroni); intervals in the table are of one group."
     )
 }
 
@@ -122,6 +122,10 @@ impl TakeawayPlan {
             }
             csv.line(row.fields());
             rows.push(row.cells());
+        }
+        let groups = compared.len();
+        for each in &mut compared {
+            each.groups = groups;
         }
         let floor = self.floor_in_words(plan);
         let mut lead = sentences(&compared, &baseline.1.title);

@@ -67,10 +67,12 @@ impl BaselineComparison {
         let time = self
             .time
             .map_or(String::new(), |ratio| format!(" {}", time_text(ratio)));
-        let shown = if self.is_as_good() {
-            ", not behind by a point (one-sided, 95 %)"
-        } else {
-            ""
+        let shown = match (self.is_as_good(), self.groups) {
+            (false, _) => String::new(),
+            (true, 1) => ", not behind by a point (one-sided, 95 %)".to_owned(),
+            (true, n) => {
+                format!(", not behind by a point (one-sided, 95 % for all {n} groups)")
+            }
         };
         format!("{score}{time}{shown}")
     }
