@@ -119,7 +119,11 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
     let mean = ["--strategy", "lora", "--pooling", "mean"];
     let headless = [&adapter[..], &mean].concat();
     let separate = [&train[..], &["--pairs", "separate"]].concat();
-    let cases: [(&[&str], &str); 11] = [
+    let deep = [&train[..], &["--strategy", "last-9"]].concat();
+    let none = [&train[..], &["--epochs", "0"]].concat();
+    let cases: [(&[&str], &str); 13] = [
+        (&deep, "--strategy: found 9, expected from 1 to"),
+        (&none, "--epochs: found 0, expected at least 1"),
         (&separate, "--pairs: `fixture-tweets` has single texts"),
         (&again, "already there and not empty"),
         (&adapter, "--adapter: found the strategy `full"),
@@ -154,6 +158,21 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
         let error = fail(checkout, arguments);
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn a_training_that_learned_nothing_says_so() {
+    let checkout = Checkout::new();
+    let train = ["train", "fixture-tweets", "--encoder", "fixture-bert"];
+    let said = |options: &str| {
+        let options: Vec<&str> = options.split(' ').collect();
+        let run = checkout.run(&[&train[..], &options].concat());
+        assert_eq!(run.code, Some(0), "{options:?}: {}", run.err);
+        run.err.contains("the model has learned nothing")
+    };
+    // At this rate all texts get the same answer.
+    assert!(said("--lr 0.1 --epochs 1"));
+    assert!(!said("--strategy frozen --pooling mean --lr 1e-2"));
 }
 
 #[test]
