@@ -100,7 +100,13 @@ impl FigureKind for TradeOff {
             .iter()
             .map(|group| self.group(group, &tasks, scope));
         let traded = traded.collect::<Result<Vec<Traded>>>()?;
-        let panels = self.panels.iter().enumerate().map(|(at, cost)| {
+        // Without a point a panel would only look like one of zeros.
+        let is_drawn = |at: usize| {
+            let mut points = traded.iter();
+            points.any(|each| each.costs[at].is_some() && !each.scores.is_empty())
+        };
+        let panels = self.panels.iter().enumerate();
+        let panels = panels.filter(|(at, _)| is_drawn(*at)).map(|(at, cost)| {
             let points = traded.iter().map(|each| Point {
                 title: each.title.clone(),
                 cost: each.costs[at],
@@ -114,13 +120,8 @@ impl FigureKind for TradeOff {
             })
         });
         let notes = traded.iter().flat_map(|each| each.notes.clone());
-        let is_empty = traded.iter().all(|each| each.scores.is_empty());
         Ok(RenderedFigure {
-            panels: if is_empty {
-                Vec::new()
-            } else {
-                panels.collect()
-            },
+            panels: panels.collect(),
             notes: left_out(&not_run).into_iter().chain(notes).collect(),
             table: Some(self.table(heading, &traded)),
             ..RenderedFigure::default()
