@@ -38,12 +38,12 @@ use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
 
+pub use restart::has_learned;
 pub use timing::{TimedPart, time_phases};
 
 use freeze::GradientNorms;
 use l2_sp::Pretrained;
 use probe::probed;
-pub use restart::has_learned;
 use resume::{EpochStart, Resumed};
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
