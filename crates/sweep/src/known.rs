@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use totune_data::Catalogue;
 use totune_record::Tables;
 
 use crate::ended::EndedRun;
@@ -42,6 +43,14 @@ impl<'a> Known<'a> {
             present: Present::new(places),
             ended: Ended::new(),
         })
+    }
+
+    /// The known datasets, read once.
+    ///
+    /// # Errors
+    /// When the folders of their cards cannot be listed.
+    pub fn datasets(&self) -> Result<&Catalogue> {
+        self.present.datasets()
     }
 
     /// Gives planned runs their ids: that which follows from the spec; the one that a run was made with under an earlier

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use totune_data::Catalogue;
 
 use crate::known::{Ended, Known};
 use crate::search::{Cell, Choice, Scored, UnequalSearch};
 use crate::selection::Selection;
-use crate::{Places, Project, RunSpec, Shard, Stale, State, Store};
+use crate::{Places, RunSpec, Shard, Stale, State, Store};
 use crate::{labels, parallel};
 
 /// All runs of a paper and profile, with their states.
@@ -91,7 +92,7 @@ impl Plan {
             for cell in &cells {
                 let trials = cell.trials.iter().flat_map(|(_, runs)| runs);
                 entries.extend(trials.cloned().map(Entry::Known));
-                entries.extend(decided(project, store, cell, selection)?);
+                entries.extend(decided(&known, store, cell, selection)?);
             }
         }
         let specs = entries.iter_mut().filter_map(Entry::known);
@@ -201,15 +202,10 @@ impl Entry {
 }
 
 /// The runs that wait for a search, with the settings it has chosen so far.
-fn decided(
-    project: &Project,
-    store: &Store,
-    cell: &Cell,
-    selection: &Selection,
-) -> Result<Vec<Entry>> {
+fn decided(known: &Known, store: &Store, cell: &Cell, selection: &Selection) -> Result<Vec<Entry>> {
     let metric = match &cell.metric {
         Some(metric) => metric.clone(),
-        None => main_metric(project, &cell.own[0].dataset)?,
+        None => main_metric(known.datasets()?, &cell.own[0].dataset)?,
     };
     let mut elsewhere = false;
     let scored = |run: &RunSpec| match store.state(&run.id()) {
@@ -249,8 +245,7 @@ fn decided(
     })
 }
 
-fn main_metric(project: &Project, dataset: &str) -> Result<String> {
-    let datasets = project.datasets()?;
+fn main_metric(datasets: &Catalogue, dataset: &str) -> Result<String> {
     let card = datasets.find(dataset)?;
     let first = card.metrics.first().cloned();
     first.with_context(|| {

@@ -157,7 +157,7 @@ impl<'a> Present<'a> {
         roots.of_encoder(project, card.fixture)
     }
 
-    fn datasets(&self) -> Result<&Catalogue> {
+    pub fn datasets(&self) -> Result<&Catalogue> {
         once(&self.datasets, || self.places.project.datasets())
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use totune_data::{Catalogue, Split};
 use totune_model::EncoderCatalogue;
@@ -11,18 +12,21 @@ fn project() -> Project {
     Project::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository")
 }
 
-/// All runs of all papers, with the profile they belong to.
-fn all_runs() -> Vec<RunSpec> {
-    let project = project();
-    let mut runs = Vec::new();
-    for paper in project.papers().expect("papers") {
-        for experiment in project.experiments(&paper).expect("experiments") {
-            for profile in experiment.profiles() {
-                runs.extend(experiment.expand(profile).expect("expands"));
+/// All runs of all papers, with the profile they belong to; expanded once for all tests.
+fn all_runs() -> &'static [RunSpec] {
+    static RUNS: LazyLock<Vec<RunSpec>> = LazyLock::new(|| {
+        let project = project();
+        let mut runs = Vec::new();
+        for paper in project.papers().expect("papers") {
+            for experiment in project.experiments(&paper).expect("experiments") {
+                for profile in experiment.profiles() {
+                    runs.extend(experiment.expand(profile).expect("expands"));
+                }
             }
         }
-    }
-    runs
+        runs
+    });
+    &RUNS
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn every_experiment_has_the_profiles_of_its_paper() {
 fn hart2020_is_126_sparse_runs_and_30_of_bert() {
     for profile in ["paper", "small", "fixture"] {
         let of = |experiment: &str| {
-            let runs = all_runs().into_iter();
+            let runs = all_runs().iter();
             runs.filter(|run| {
                 run.paper == "hart2020" && run.profile == profile && run.experiment == experiment
             })
@@ -101,10 +105,7 @@ fn fixture_profiles_read_fixtures_alone() {
     let root = project().root;
     let datasets = Catalogue::read(&root.join("datasets")).expect("dataset cards");
     let encoders = EncoderCatalogue::read(&root.join("encoders")).expect("encoder cards");
-    for run in all_runs()
-        .into_iter()
-        .filter(|run| run.profile == "fixture")
-    {
+    for run in all_runs().iter().filter(|run| run.profile == "fixture") {
         assert!(
             datasets.find(&run.dataset).expect("card").fixture,
             "{}",
@@ -130,8 +131,9 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
         run.canonical_json()
     };
     let of = |experiment: &str| -> Vec<RunSpec> {
-        let runs = all_runs().into_iter();
+        let runs = all_runs().iter();
         runs.filter(|run| run.paper == "peters2019" && run.experiment == experiment)
+            .cloned()
             .collect()
     };
     let means: BTreeSet<String> = of("layers").into_iter().map(like_a_mean).collect();
@@ -150,7 +152,7 @@ fn probes_of_other_inputs_differ_in_the_input_alone() {
 #[test]
 fn all_arms_of_an_experiment_are_searched_with_as_many_trials() {
     let mut counts: BTreeMap<String, BTreeSet<Option<usize>>> = BTreeMap::new();
-    let runs = all_runs().into_iter();
+    let runs = all_runs().iter();
     let own = runs.filter(|run| {
         ["paper", "base"].contains(&run.profile.as_str())
             && matches!(run.work, Work::Tune(_))
@@ -187,7 +189,7 @@ fn all_arms_of_an_experiment_are_searched_with_as_many_trials() {
 fn searches_of_whole_datasets_choose_by_three_hundred_examples() {
     let root = project().root;
     let datasets = Catalogue::read(&root.join("datasets")).expect("dataset cards");
-    let few = all_runs().into_iter().filter_map(|run| {
+    let few = all_runs().iter().filter_map(|run| {
         if !["paper", "base"].contains(&run.profile.as_str()) || run.search.is_empty() {
             return None;
         }

@@ -152,9 +152,9 @@ pub fn eight() -> TaskData {
     }
 }
 
-/// Runs on flex without a watcher.
+/// Runs on the fastest device without a watcher.
 pub fn run(task: &TaskData, training: &Training, seed: u64) -> Outcome<Bert> {
-    run_on(&Device::flex(), task, training, seed)
+    run_on(&fast_devices()[0], task, training, seed)
 }
 
 /// Runs without a watcher.

@@ -281,7 +281,7 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
     settings.schedule = Schedule::Bert(BertSchedule { warmup: 0.34 });
     let mut notes = Notes::default();
     let watched = fit(
-        encoder(1, &Device::flex()),
+        encoder(1, &fast_devices()[0]),
         &eight(),
         &settings,
         1,
