@@ -117,16 +117,15 @@ impl TakeawayPlan {
                 if let Some(detail) = BaselineComparison::of(&paired, floor) {
                     row.compare(&detail, &paired);
                     drawn.push(row.drawn(&detail));
-                    compared.push(detail);
+                    compared.push((is_complete(&on), detail));
                 }
             }
             csv.line(row.fields());
             rows.push(row.cells());
         }
-        let groups = compared.len();
-        for each in &mut compared {
-            each.groups = groups;
-        }
+        let measure = format!("difference in points, {}", over(&tasks, &compared));
+        let is_drawn = !compared.is_empty();
+        let compared = told(compared);
         let floor = self.floor_in_words(plan);
         let mut lead = sentences(&compared, &baseline.1.title);
         if n_runs > 0 {
@@ -134,7 +133,7 @@ impl TakeawayPlan {
         }
         let panel = Panel::Intervals(IntervalPanel {
             title: format!("Compared with {}", in_sentence(&baseline.1.title)),
-            measure: format!("difference in points, {}", over(&tasks, &compared)),
+            measure,
             rows: drawn,
             decimals: 2,
         });
@@ -156,7 +155,7 @@ impl TakeawayPlan {
         Ok(Takeaway {
             table,
             headline: headline(&compared, &baseline.1.title, &floor),
-            figure: (!compared.is_empty()).then(|| vec![panel]),
+            figure: is_drawn.then(|| vec![panel]),
         })
     }
 
@@ -205,8 +204,8 @@ pub(crate) struct Takeaway {
 }
 
 /// `mean of 8 tasks`, `mean of 2 to 3 tasks` where some have runs of one side only, `accuracy`.
-fn over(tasks: &[&Task], compared: &[BaselineComparison]) -> String {
-    let numbers = || compared.iter().map(|row| row.tasks);
+fn over(tasks: &[&Task], compared: &[(bool, BaselineComparison)]) -> String {
+    let numbers = || compared.iter().map(|(_, row)| row.tasks);
     match (tasks, numbers().min(), numbers().max()) {
         ([task], ..) => task.unit.clone(),
         (_, Some(1), Some(1)) => "on one task".to_owned(),
@@ -215,6 +214,26 @@ fn over(tasks: &[&Task], compared: &[BaselineComparison]) -> String {
         }
         (tasks, _, most) => format!("mean of {} tasks", most.unwrap_or(tasks.len())),
     }
+}
+
+/// Whether no task of these lacks a run that is still to be made.
+fn is_complete(on: &[TaskRuns]) -> bool {
+    !on.iter()
+        .any(|task_runs| task_runs.pending && task_runs.all().next().is_none())
+}
+
+/// The groups that sentences name: those that are complete, if any is. The mean of a group over fewer tasks, until the
+/// others have been run, is not to be compared with theirs.
+fn told(compared: Vec<(bool, BaselineComparison)>) -> Vec<BaselineComparison> {
+    let any = compared.iter().any(|(is_complete, _)| *is_complete);
+    let told = compared.into_iter();
+    let told = told.filter(|(is_complete, _)| *is_complete || !any);
+    let mut told: Vec<BaselineComparison> = told.map(|(_, each)| each).collect();
+    let groups = told.len();
+    for each in &mut told {
+        each.groups = groups;
+    }
+    told
 }
 
 /// A group compared with the baseline on the same tasks.
@@ -344,6 +363,22 @@ mod tests {
             without,
             ["Last two layers has no run on Letters and Sounds"]
         );
+    }
+
+    #[test]
+    fn a_group_that_lacks_runs_is_named_only_where_all_do() {
+        let group = |title| baseline::tests::detail(title, 0.9, None);
+        for (complete, expected) in [
+            ([true, false, true], &["a", "c"][..]),
+            ([true; 3], &["a", "b", "c"]),
+            ([false; 3], &["a", "b", "c"]),
+        ] {
+            let compared = complete.into_iter().zip(["a", "b", "c"].map(group));
+            let told = told(compared.collect());
+            let titles: Vec<&str> = told.iter().map(|each| each.title.as_str()).collect();
+            assert_eq!(titles, expected);
+            assert!(told.iter().all(|each| each.groups == expected.len()));
+        }
     }
 
     #[test]
