@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use totune_data::near;
 use totune_model::EncoderCard;
 
 /// Adaptation strategy, by the parameters that it trains.
@@ -129,12 +130,28 @@ impl Strategy {
     }
 }
 
-/// A name that no strategy has.
+/// A name that no strategy has, and the one that was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownStrategy;
+pub struct UnknownStrategy {
+    near: Option<String>,
+}
+
+impl UnknownStrategy {
+    fn new(name: &str) -> Self {
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let k = name[letters.len()..].parse().ok().filter(|&k| k > 0);
+        let last = k.map(|k| Strategy::LastK(k).to_string());
+        let known = Strategy::NAMES.into_iter().chain(last.as_deref());
+        let near = near(name, known).map(str::to_string);
+        Self { near }
+    }
+}
 
 impl fmt::Display for UnknownStrategy {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(near) = &self.near {
+            write!(f, "did you mean `{near}`? ")?;
+        }
         let names = Strategy::NAMES.join(", ");
         write!(
             f,
@@ -161,7 +178,7 @@ impl FromStr for Strategy {
             ("adapters", _) => Self::Adapters,
             ("prefix-tuning", _) => Self::PrefixTuning,
             (_, Some(Ok(k))) if k > 0 => Self::LastK(k),
-            _ => return Err(UnknownStrategy),
+            _ => return Err(UnknownStrategy::new(name)),
         })
     }
 }

@@ -27,10 +27,21 @@ fn names_read_back_and_unknown_ones_are_answered_with_the_list() {
     for strategy in all() {
         assert_eq!(strategy.to_string().parse(), Ok(strategy));
     }
-    for name in ["last-0", "last-k", "ful", ""] {
+    for (name, hint) in [
+        ("last-0", ""),
+        ("last-k", ""),
+        ("", ""),
+        ("ful", "did you mean `full`? "),
+        ("lats-2", "did you mean `last-2`? "),
+        ("last_12", "did you mean `last-12`? "),
+        ("prefix", "did you mean `prefix-tuning`? "),
+    ] {
         let error = name.parse::<Strategy>().expect_err(name).to_string();
+        let list = error
+            .strip_prefix(hint)
+            .unwrap_or_else(|| panic!("{name}: {error}"));
         assert_eq!(
-            error,
+            list,
             "expected one of frozen, full, two-phase, lp-ft, lora, gradual, bitfit, adapters, prefix-tuning or last-<k>, such as last-2 for the last two layers"
         );
     }

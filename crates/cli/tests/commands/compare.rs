@@ -252,7 +252,7 @@ fn what_cannot_be_compared_is_an_error() {
         ),
         (
             vec!["compare", "fixture-tweets", "--strategies", "ful"],
-            "--strategies: unknown strategy `ful`; did you mean `full`?",
+            "--strategies: unknown strategy `ful`\n  caused by: did you mean `full`? expected one of frozen, ",
         ),
         (
             vec!["compare", "fixture-tweets", "--budget", "10"],

@@ -121,7 +121,9 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
     let separate = [&train[..], &["--pairs", "separate"]].concat();
     let deep = [&train[..], &["--strategy", "last-9"]].concat();
     let none = [&train[..], &["--epochs", "0"]].concat();
-    let cases: [(&[&str], &str); 13] = [
+    let uphill = [&train[..], &["--lr", "-1"]].concat();
+    let cases: [(&[&str], &str); 14] = [
+        (&uphill, "--lr: found -1, expected more than 0"),
         (&deep, "--strategy: found 9, expected from 1 to"),
         (&none, "--epochs: found 0, expected at least 1"),
         (&separate, "--pairs: `fixture-tweets` has single texts"),

@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use totune_adapt::{Dtype, Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
+use totune_data::Card;
 use totune_data::guess::{Hints, draft, name};
-use totune_data::{Card, near};
 use totune_sweep::Machine;
 
 use self::terminal::Line;
@@ -82,12 +82,8 @@ pub struct Compare {
 /// The strategies of these names.
 pub(super) fn strategies(names: &[String]) -> Result<Vec<Strategy>> {
     let known = |name: &String| {
-        name.parse().with_context(|| {
-            let hint = near(name, Strategy::NAMES);
-            let hint = hint.map(|near| format!("; did you mean `{near}`?"));
-            let hint = hint.unwrap_or_default();
-            format!("--strategies: unknown strategy `{name}`{hint}")
-        })
+        let parsed = name.parse();
+        parsed.with_context(|| format!("--strategies: unknown strategy `{name}`"))
     };
     names.iter().map(known).collect()
 }

@@ -50,10 +50,10 @@ pub struct Train {
     #[arg(long, value_name = "HEAD", default_value = "simple")]
     head: HeadName,
     /// Peak learning rate [default: one that suits the strategy and the size of the encoder]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     lr: Option<f64>,
     /// Peak learning rate of the head, where it is another; with two-phase that of the first phase
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     head_lr: Option<f64>,
     /// Passes over the training examples, of all phases [default: 3; two-phase 4; gradual the layers
     /// and 3; frozen, lora, bitfit, adapters and prefix-tuning 10]
