@@ -81,7 +81,8 @@ bundle *ARGS:
 [no-exit-message]
 test *ARGS: _libtorch
     # Many small networks at once: threads that spin while they wait would take each other's time.
-    OMP_WAIT_POLICY={{ env("OMP_WAIT_POLICY", "passive") }} cargo test {{ flags }} "$@"
+    # Twice as many tests as cores, since some wait for a clock or a process.
+    OMP_WAIT_POLICY={{ env("OMP_WAIT_POLICY", "passive") }} RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * {{ num_cpus() }}))} cargo test {{ flags }} "$@"
 
 # Test sweeps on a real SLURM of one node (needs slurm-wlm, munge, slurmdbd and mariadb-server; takes some minutes)
 [group('develop')]

@@ -1,5 +1,6 @@
 //! Command-line arguments, and the command that handles them.
 
+use std::ffi::OsString;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -69,13 +70,16 @@ pub enum Command {
 }
 
 impl Args {
-    /// The arguments of this process.
+    /// The arguments of a command line.
     ///
     /// # Errors
     /// What clap has to say of them, which may be the help that they ask for.
-    pub fn of_process() -> Result<Self, clap::Error> {
+    pub fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let words: Vec<_> = words.into_iter().collect();
         let command = Self::command().mut_args(without_empty_variable);
-        Self::from_arg_matches(&command.try_get_matches()?)
+        let mut args = Self::from_arg_matches(&command.try_get_matches_from(&words)?)?;
+        args.global.words = words;
+        Ok(args)
     }
 
     /// Runs the given command in a program that started at `start`.

@@ -1,5 +1,6 @@
 //! Options of every command.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -57,6 +58,10 @@ pub struct Global {
     /// Print results and errors only
     #[arg(long, short, global = true)]
     pub quiet: bool,
+
+    /// The whole command line, the program's name first.
+    #[arg(skip)]
+    pub words: Vec<OsString>,
 }
 
 /// Format of standard error.

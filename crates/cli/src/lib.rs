@@ -22,16 +22,22 @@ mod progress;
 mod shipped;
 mod signals;
 
+use std::ffi::OsString;
 use std::time::Instant;
 
 use clap::CommandFactory;
 
-/// Runs the command line, and ends the process with its exit code.
+/// Runs the command line of this process, and ends it with the exit code.
 pub fn main() -> ! {
+    run(std::env::args_os())
+}
+
+/// Runs a command line, of which the first word is the program's name, and ends the process with its exit code.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ! {
     let start = Instant::now();
     memory::keep_freed_memory();
     signals::end_with_the_reader();
-    exit::end(match args::Args::of_process() {
+    exit::end(match args::Args::of(words) {
         Ok(args) => args.run(start).unwrap_or_else(|error| exit::report(&error)),
         Err(help) => print::help(&help),
     })

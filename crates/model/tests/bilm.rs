@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
-use support::{Stored, devices, flat, gradients, project, spell};
+use support::{Stored, devices, fast_devices, flat, gradients, project, spell};
 use totune_checkpoint::{ElmoOptions, Naming, Published};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
 use totune_model::{
@@ -259,7 +259,7 @@ fn sentences() -> Vec<Vec<(String, u32)>> {
 #[test]
 fn a_tiny_model_learns_fifty_segments_by_heart() {
     let reference = Reference::read();
-    for device in devices() {
+    for device in fast_devices() {
         let device = device.autodiff();
         let config = BilmConfig {
             vocab: 16,

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::support::DEVICE;
+use crate::support::{DEVICE, forks};
 
 /// A folder outside of everything, and a command in it.
 struct Place(TempDir);
@@ -40,7 +40,7 @@ impl Place {
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .args(["--device", DEVICE])
             .args(arguments);
-        let output = command.output().expect("the binary starts");
+        let output = forks::output(&mut command);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (
             output.status.code(),

@@ -14,7 +14,7 @@ fn an_empty_variable_counts_as_unset() {
     for variable in ["TOTUNE_DATA", "TOTUNE_ENCODERS", "TOTUNE_CACHE"] {
         command.env(variable, "");
     }
-    let said = CommandOutput::from(command.output().expect("starts"));
+    let said = checkout.end(&mut command);
     assert_eq!(said.code, Some(0), "{}", said.err);
 }
 
@@ -185,11 +185,7 @@ fn a_device_that_is_not_there_is_an_error_and_no_other_device() {
     let checkout = Checkout::new();
     let mut command =
         checkout.command(&["sweep", "run", "trial", "fixture", "--device", "cuda:99"]);
-    refused(
-        &checkout,
-        CommandOutput::from(command.output().expect("starts")),
-        "--device cuda:99",
-    );
+    refused(&checkout, checkout.end(&mut command), "--device cuda:99");
     refused(
         &checkout,
         checkout.run(&["sweep", "run", "trial", "fixture", "--device", "gpu"]),

@@ -27,7 +27,7 @@ fn measured(checkout: &Checkout, name: &str, more: &[&str]) -> Results {
 
 #[test]
 fn our_sides_of_every_benchmark_run_and_are_on_its_page() {
-    let checkout = Checkout::new();
+    let checkout = Checkout::new().in_processes();
     for benchmark in &ALL {
         let results = measured(&checkout, benchmark.name, &["--side", "totune"]);
         assert!(!results.outcomes.is_empty(), "{}", benchmark.name);
@@ -45,7 +45,7 @@ fn our_sides_of_every_benchmark_run_and_are_on_its_page() {
 
 #[test]
 fn burns_layers_compute_what_ours_do() {
-    let checkout = Checkout::new();
+    let checkout = Checkout::new().in_processes();
     let sides = ["--side", "totune", "--side", "burn", "--only", "BiLSTM"];
     let results = measured(&checkout, "lstm", &sides);
     let with_burn = results
@@ -59,7 +59,7 @@ fn burns_layers_compute_what_ours_do() {
 #[ignore = "needs TOTUNE_PYTHON with torch, transformers and scikit-learn; compares results with theirs"]
 fn all_sides_of_every_benchmark_run() {
     let python = std::env::var("TOTUNE_PYTHON").expect("TOTUNE_PYTHON is set");
-    let checkout = Checkout::new();
+    let checkout = Checkout::new().in_processes();
     let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
     for script in fs::read_dir(bench).expect("bench/") {
         let path = script.expect("an entry").path();
@@ -97,7 +97,7 @@ fn all_sides_of_every_benchmark_run() {
 
 #[test]
 fn the_regret_of_a_choice_is_measured_part_by_part() {
-    let checkout = Checkout::new();
+    let checkout = Checkout::new().in_processes();
     let out = checkout.path("out");
     let fixture = ["--datasets", "fixture-tweets", "--encoder", "fixture-bert"];
     let short = ["--rows", "120,all", "--strategies", "frozen,last-1"];
@@ -162,7 +162,7 @@ fn the_regret_of_a_choice_is_measured_part_by_part() {
 
 #[test]
 fn commands_are_timed_by_the_number_of_runs() {
-    let checkout = Checkout::new();
+    let checkout = Checkout::new().in_processes();
     let out = checkout.path("out");
     let mut arguments = vec!["bench", "scale", "--workers", "3"];
     arguments.extend(["--out", out.to_str().expect("UTF-8")]);
@@ -200,7 +200,7 @@ fn commands_are_timed_by_the_number_of_runs() {
 
 #[test]
 fn benchmarks_are_listed_and_an_unknown_one_is_answered_with_them() {
-    let checkout = Checkout::new();
+    let checkout = Checkout::new().in_processes();
     let list = checkout.succeed(&["bench"]);
     for benchmark in &ALL {
         assert!(list.contains(benchmark.about), "{}", benchmark.name);

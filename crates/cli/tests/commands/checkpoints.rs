@@ -33,7 +33,7 @@ fn long() -> String {
 }
 
 fn checkout() -> Checkout {
-    Checkout::with(&[("tune", &long())])
+    Checkout::with(&[("tune", &long())]).in_processes()
 }
 
 /// The id of the only run.
@@ -157,7 +157,11 @@ fn requests_to_end_that_follow_the_first_change_nothing() {
 fn a_damaged_checkpoint_gives_way_to_the_one_before_and_none_is_used_that_is_of_another_machine() {
     // On flex, which takes its time, sums are the same with any number of threads.
     let brief = long().replace("epochs = 8", "epochs = 4");
-    let checkout = || Checkout::with(&[("tune", &brief)]).on("flex");
+    let checkout = || {
+        Checkout::with(&[("tune", &brief)])
+            .on("flex")
+            .in_processes()
+    };
     let undisturbed = checkout();
     let id = id(&undisturbed);
     undisturbed.succeed(&RUN);

@@ -140,7 +140,7 @@ fn with_commands(checkout: &Checkout, commands: &[(&str, &str)], line: &[&str]) 
     }
     let mut command = checkout.command(line);
     command.env("PATH", checkout.path("bin"));
-    CommandOutput::from(command.output().expect("starts"))
+    checkout.end(&mut command)
 }
 
 const SUBMIT: [&str; 5] = ["sweep", "submit", "trial", "fixture", "--slurm"];

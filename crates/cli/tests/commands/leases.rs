@@ -132,11 +132,7 @@ fn a_run_of_a_machine_that_died_is_taken_over_when_its_lease_is_stale() {
 fn a_lease_of_no_length_is_refused() {
     let checkout = Checkout::new();
     let mut command = checkout.command(&["sweep", "run", "trial", "fixture"]);
-    let said = command
-        .env("TOTUNE_LEASE", "soon")
-        .output()
-        .expect("starts");
-    let said = CommandOutput::from(said);
+    let said = checkout.end(command.env("TOTUNE_LEASE", "soon"));
     assert_eq!(said.code, Some(2));
     let expected = "TOTUNE_LEASE: found `soon`, expected seconds from 1 to 86400";
     assert!(said.err.contains(expected), "{}", said.err);

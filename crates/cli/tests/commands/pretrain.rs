@@ -10,7 +10,7 @@ use crate::support::Checkout;
 
 /// A checkout with the shortened fixture: 40 steps and 20, a checkpoint every 5.
 fn checkout() -> Checkout {
-    let checkout = Checkout::new().paper("pretraining");
+    let checkout = Checkout::new().paper("pretraining").in_processes();
     let path = checkout.path("experiments/pretraining/fixture-mlm.toml");
     let text = fs::read_to_string(path).expect("the fixture's settings");
     let text = text

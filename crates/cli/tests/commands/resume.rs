@@ -29,7 +29,7 @@ fn a_sweep_killed_again_and_again_ends_with_the_same_rows() {
     let mut killed = 0;
     while killed < kills() {
         // A store is killed until it is finished; then the next one.
-        let disturbed = Checkout::new();
+        let disturbed = Checkout::new().in_processes();
         while disturbed.count(State::Done) < RUNS && killed < kills() {
             let mut child = disturbed
                 .command(&["sweep", "run", "trial", "fixture"])

@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use rayon::prelude::*;
 use regex::RegexSet;
 use totune_report::{Request, Written, report_of};
 use totune_sweep::Project;
@@ -69,21 +70,10 @@ fn every_table_figure_and_claim_finds_planned_runs_in_every_profile() {
         );
     }
     // A page takes seconds to write, so they are written side by side.
-    let lines: Vec<String> = std::thread::scope(|scope| {
-        let (pages, project, root) = (&pages, &project, &root);
-        let halves = [0, 1].map(|half| {
-            let pages = pages.iter().skip(half).step_by(2);
-            scope.spawn(move || {
-                pages
-                    .flat_map(|page| lines(project, root, page))
-                    .collect::<Vec<_>>()
-            })
-        });
-        halves
-            .into_iter()
-            .flat_map(|half| half.join().expect("pages"))
-            .collect()
-    });
+    let lines: Vec<String> = pages
+        .par_iter()
+        .flat_map_iter(|page| lines(&project, &root, page))
+        .collect();
     let of = |regexes: &[&str]| RegexSet::new(regexes).expect("regular expressions");
     let (empty, left_out, shown) = (of(&[EMPTY]), of(&LEFT_OUT), of(&SHOWN));
     let wrong = |line: &&String| empty.is_match(line) && !left_out.is_match(line);

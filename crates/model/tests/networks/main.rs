@@ -60,14 +60,16 @@ networks! {
     };
 }
 
-fn devices() -> Vec<Device> {
-    let devices = support::devices().into_iter();
-    devices.map(Device::autodiff).collect()
-}
-
 /// Calls `check` with each case of a network on each device, and says which it is.
 fn on_cases<N: Network>(check: impl Fn(&reference::Case<N::Spec>, &Device, &str)) {
-    for device in devices() {
+    on_cases_of::<N>(support::devices(), check);
+}
+
+fn on_cases_of<N: Network>(
+    devices: Vec<Device>,
+    check: impl Fn(&reference::Case<N::Spec>, &Device, &str),
+) {
+    for device in devices.into_iter().map(Device::autodiff) {
         for (i, case) in cases::<N::Spec>(N::LABEL).iter().enumerate() {
             check(case, &device, &format!("{} {i} on {device:?}", N::LABEL));
         }
@@ -140,7 +142,7 @@ fn the_seed_decides_the_initial_weights_and_what_is_dropped() {
 #[test]
 fn a_few_steps_bring_the_outputs_closer_to_given_ones() {
     fn check<N: Network>() {
-        on_cases::<N>(|case, device, what| {
+        on_cases_of::<N>(support::fast_devices(), |case, device, what| {
             let network = N::new(&case.spec, case.width, case.outputs, 4, device);
             let mut network = network.expect("a network");
             let wanted = (0..case.output.values.len()).map(|i| (i % 3) as f32 - 1.0);

@@ -30,6 +30,15 @@ pub fn devices() -> Vec<Device> {
     devices
 }
 
+/// The same without flex, where there is LibTorch, which is several times as fast: for tests that train.
+pub fn fast_devices() -> Vec<Device> {
+    let mut devices = devices();
+    if cfg!(feature = "tch") {
+        devices.retain(|device| *device != Device::flex());
+    }
+    devices
+}
+
 /// The share by which values of a device may differ from stored ones of a CPU. cuDNN's LSTM, in f32 throughout, differed by
 /// up to 3e-5 on an H100; the products of TF32 have errors of 5e-4.
 pub fn tolerance(device: &Device) -> f32 {

@@ -21,6 +21,7 @@ use crate::command::train::fit::{Origin, ToSave, print_saved};
 use crate::command::train::options::as_options;
 use crate::context::Context;
 use crate::exit;
+use crate::global::Global;
 use crate::interval::budget;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
@@ -140,7 +141,7 @@ impl Compare {
         line.finish();
         let comparison = &outcome.comparison;
         let train = self.train_command(comparison, &card);
-        write(&outcome, &out, train.as_deref())?;
+        write(&outcome, &out, &context.global, train.as_deref())?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(comparison)?);
         } else {
@@ -281,12 +282,13 @@ impl Compare {
 }
 
 /// Writes the page and the numbers; `train` is the command that trains the chosen model.
-fn write(outcome: &Outcome, out: &Path, train: Option<&str>) -> Result<()> {
+fn write(outcome: &Outcome, out: &Path, global: &Global, train: Option<&str>) -> Result<()> {
     let test = outcome.test.as_ref();
     let errors = test.map_or_else(Errors::default, |(test, predictions)| {
         Errors::of(test, predictions)
     });
-    let words = std::env::args().map(|word| train::quoted(&word));
+    let words = global.words.iter();
+    let words = words.map(|word| train::quoted(&word.to_string_lossy()));
     let command = words.collect::<Vec<_>>().join(" ");
     let html = page(&outcome.comparison, &errors, &command, train)?;
     let json = serde_json::to_string_pretty(&outcome.comparison)?;

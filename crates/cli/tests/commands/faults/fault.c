@@ -44,7 +44,8 @@ static long handle_of[FILES];
 
 static const char *text(const char *name) { const char *value = getenv(name); return value ? value : ""; }
 
-__attribute__((constructor)) static void begin(void) {
+/* Reads the variables; called again by a process that sets them after it was forked. */
+__attribute__((constructor)) void fault_begin(void) {
     char program[PATH_MAX] = "";
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) return;
     const char *name = strrchr(program, '/');

@@ -86,7 +86,8 @@ impl Job {
             Self::Pretrain => vec!["pretrain", "tiny", "--resume"],
             Self::Submit => "sweep submit trial fixture --slurm --max-jobs 2".split(' ').collect(),
         };
-        let mut command = checkout.command(&line);
+        // One thread, so that a call has the same number each time.
+        let mut command = checkout.command(&[&["--threads", "1"], &line[..]].concat());
         if self == Self::Submit {
             let path = std::env::var("PATH").expect("a path");
             let own = checkout.path("bin").display().to_string();
@@ -97,7 +98,7 @@ impl Job {
 
     /// Runs the command to its end.
     pub fn run(self, checkout: &Checkout) -> CommandOutput {
-        CommandOutput::from(self.command(checkout).output().expect("starts"))
+        checkout.end(&mut self.command(checkout))
     }
 
     /// Runs the command, which has to succeed; a model that was saved in spite of a message is not trained again.
@@ -165,13 +166,8 @@ impl Job {
                 vec![debug(&last), debug(&fs::read(weights).expect("weights"))]
             }
             Self::Submit => {
-                let status = CommandOutput::from(
-                    checkout
-                        .command(&["sweep", "status", "trial", "fixture"])
-                        .env("PATH", checkout.path("bin"))
-                        .output()
-                        .expect("starts"),
-                );
+                let mut command = checkout.command(&["sweep", "status", "trial", "fixture"]);
+                let status = checkout.end(command.env("PATH", checkout.path("bin")));
                 assert_eq!(status.code, Some(0), "{}", status.err);
                 let counts = status.out.lines().last().unwrap_or_default();
                 vec![counts.to_string()]
@@ -216,7 +212,7 @@ pub fn killed(job: Job, name: &str) -> Checkout {
     command.env("TOTUNE_LEASE", "2").env("FAULT_NAME", name);
     let below = checkout.path("").canonicalize().expect("a checkout");
     let _watched = Watched::new(&mut command, &below).disturb(&mut command, 0, Fault::Kill);
-    let said = CommandOutput::from(command.output().expect("starts"));
+    let said = checkout.end(&mut command);
     assert_eq!(said.code, None, "{job:?}: {}", said.err);
     checkout
 }

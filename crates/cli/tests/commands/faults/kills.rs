@@ -56,7 +56,7 @@ fn kill(most: usize) {
         // Those that were killed least, since some end before.
         let fewest = (0..jobs.len()).min_by_key(|&at| kills[at]).expect("jobs");
         let (job, undisturbed) = &jobs[fewest];
-        let disturbed = undisturbed.template.again();
+        let disturbed = undisturbed.template.again().in_processes();
         folders[fewest] += 1;
         for _ in 0..2 + random.below(7) {
             let n = workers(*job, &mut random);

@@ -9,7 +9,7 @@ mod disk;
 mod flips;
 mod jobs;
 mod kills;
-mod layer;
+pub mod layer;
 mod power;
 mod versions;
 mod writes;

@@ -9,7 +9,7 @@ use super::disk::{Disk, Names};
 use super::jobs::Job;
 use super::kills::{Random, most};
 use super::layer::{Fault, Watched, library};
-use crate::support::{Checkout, CommandOutput};
+use crate::support::Checkout;
 
 /// Loses power before call number `at` of a job, or after its end; what is left.
 fn lose_power(
@@ -26,7 +26,7 @@ fn lose_power(
     if let Some(at) = at {
         watched = watched.disturb(&mut command, at, Fault::Kill);
     }
-    let said = CommandOutput::from(command.output().expect("starts"));
+    let said = disturbed.end(&mut command);
     assert_eq!(
         said.code,
         at.map_or(Some(0), |_| None),

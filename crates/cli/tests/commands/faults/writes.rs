@@ -4,7 +4,7 @@ use super::jobs::{JOBS, Job};
 use super::kills::{Random, most};
 use super::layer::Errno::{InputOutput, Quota, ReadOnly, StorageFull};
 use super::layer::{Fault, Watched, library};
-use crate::support::{Checkout, CommandOutput};
+use crate::support::Checkout;
 
 const FAULTS: [Fault; 7] = [
     Fault::Once(StorageFull),
@@ -30,7 +30,7 @@ fn try_all(jobs: &[Job], most: usize) {
             &mut command,
             &watched_one.path("").canonicalize().expect("it"),
         );
-        let said = CommandOutput::from(command.output().expect("starts"));
+        let said = watched_one.end(&mut command);
         assert_eq!(said.code, Some(0), "{job:?}: {}", said.err);
         let calls = watched.calls();
         assert!(calls > 0, "{job:?}: no call was counted");
@@ -62,7 +62,7 @@ fn disturb(job: Job, checkout: &Checkout, at: usize, fault: Fault) -> bool {
     let mut command = job.command(checkout);
     let below = checkout.path("").canonicalize().expect("a checkout");
     let _watched = Watched::new(&mut command, &below).disturb(&mut command, at, fault);
-    let said = CommandOutput::from(command.output().expect("starts"));
+    let said = checkout.end(&mut command);
     let about = format!(
         "{job:?}, {fault:?} at call {at}: {:?}\n{}",
         said.code, said.err
@@ -109,7 +109,7 @@ fn a_store_that_cannot_be_written_to_can_be_looked_at() {
         let mut command = store.command(&line.split(' ').collect::<Vec<_>>());
         let fault = Fault::From(ReadOnly);
         let _watched = Watched::new(&mut command, &below).disturb(&mut command, 1, fault);
-        let said = CommandOutput::from(command.output().expect("starts"));
+        let said = store.end(&mut command);
         assert_eq!(said.code, Some(0), "{line}: {}", said.err);
     }
 }

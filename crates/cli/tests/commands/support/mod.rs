@@ -1,5 +1,7 @@
 //! A checkout of its own for each test, with a small paper to run.
 
+pub mod forks;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ pub struct Checkout {
     folder: TempDir,
     /// The device of its commands.
     device: &'static str,
+    /// Whether each of its commands is a process of the binary.
+    in_processes: bool,
 }
 
 /// Output and exit code of a command.
@@ -110,12 +114,22 @@ impl Checkout {
         Self {
             folder: tempfile::tempdir().expect("temporary folder"),
             device: DEVICE,
+            in_processes: false,
         }
     }
 
     /// The same checkout with another device.
     pub fn on(self, device: &'static str) -> Self {
         Self { device, ..self }
+    }
+
+    /// The same checkout whose commands are all processes of the binary: some are spawned and killed, and what they leave
+    /// names the program; or they start the program themselves.
+    pub fn in_processes(self) -> Self {
+        Self {
+            in_processes: true,
+            ..self
+        }
     }
 
     /// Adds a paper of the repository.
@@ -186,7 +200,16 @@ impl Checkout {
 
     /// Runs a command to its end.
     pub fn run(&self, arguments: &[&str]) -> CommandOutput {
-        CommandOutput::from(self.command(arguments).output().expect("the binary starts"))
+        self.end(&mut self.command(arguments))
+    }
+
+    /// Runs a command of this checkout to its end.
+    pub fn end(&self, command: &mut Command) -> CommandOutput {
+        CommandOutput::from(if self.in_processes {
+            command.output().expect("the binary starts")
+        } else {
+            forks::output(command)
+        })
     }
 
     /// Runs a command that has to succeed; returns its output.
@@ -203,7 +226,7 @@ impl Checkout {
         serde_json::from_str(&self.succeed(&arguments)).expect("JSON")
     }
 
-    /// The plan, made in this process, since a program that starts takes a quarter of a second for LibTorch alone.
+    /// The plan, made in this process, which takes a fraction of what a command does.
     fn planned<T>(&self, with: impl FnOnce(Places, &Plan) -> T) -> T {
         let project = Project::open(self.folder.path()).expect("a project");
         let store = Store::new(self.path("runs"));
