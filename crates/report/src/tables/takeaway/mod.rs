@@ -92,10 +92,9 @@ impl TakeawayPlan {
         let mut csv = Csv::new(
             "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost",
         );
-        let (mut rows, mut notes, mut compared) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
         notes.extend(left_out(&not_run));
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
-        let mut drawn = Vec::new();
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
@@ -109,23 +108,28 @@ impl TakeawayPlan {
                 seeds.insert(task_runs.per_seed(|run| final_score(run, task)).len());
             }
             notes.extend(missing(group, &tasks, &on));
-            if *name == self.baseline {
+            found.push(if *name == self.baseline {
                 row.is_baseline();
+                None
             } else {
                 let paired = paired((group, &side), baseline, &tasks, scope)?;
-                let floor = |task: &Task| self.floor(task, scope);
-                if let Some(detail) = BaselineComparison::of(&paired, floor) {
-                    row.compare(&detail, &paired);
-                    drawn.push(row.drawn(&detail));
-                    compared.push((is_complete(&on), detail));
-                }
+                let detail = BaselineComparison::of(&paired, |task| self.floor(task, scope));
+                detail.map(|detail| (is_complete(&on), (detail, paired)))
+            });
+            rows.push(row);
+        }
+        let (mut compared, mut drawn) = (Vec::new(), Vec::new());
+        for (row, found) in rows.iter_mut().zip(comparable(found)) {
+            if let Some((detail, paired)) = found {
+                row.compare(&detail, &paired);
+                drawn.push(row.drawn(&detail));
+                compared.push(detail);
             }
             csv.line(row.fields());
-            rows.push(row.cells());
         }
+        let groups = compared.len();
+        compared.iter_mut().for_each(|each| each.groups = groups);
         let measure = format!("difference in points, {}", over(&tasks, &compared));
-        let is_drawn = !compared.is_empty();
-        let compared = told(compared);
         let floor = self.floor_in_words(plan);
         let mut lead = sentences(&compared, &baseline.1.title);
         if n_runs > 0 {
@@ -146,7 +150,7 @@ impl TakeawayPlan {
             },
             lead,
             columns: columns(),
-            parts: RenderedTable::single_part(rows),
+            parts: RenderedTable::single_part(rows.iter().map(Row::cells).collect()),
             legend: legend(&floor),
             notes: merged(notes),
             csv,
@@ -155,7 +159,7 @@ impl TakeawayPlan {
         Ok(Takeaway {
             table,
             headline: headline(&compared, &baseline.1.title, &floor),
-            figure: is_drawn.then(|| vec![panel]),
+            figure: (groups > 0).then(|| vec![panel]),
         })
     }
 
@@ -204,8 +208,8 @@ pub(crate) struct Takeaway {
 }
 
 /// `mean of 8 tasks`, `mean of 2 to 3 tasks` where some have runs of one side only, `accuracy`.
-fn over(tasks: &[&Task], compared: &[(bool, BaselineComparison)]) -> String {
-    let numbers = || compared.iter().map(|(_, row)| row.tasks);
+fn over(tasks: &[&Task], compared: &[BaselineComparison]) -> String {
+    let numbers = || compared.iter().map(|row| row.tasks);
     match (tasks, numbers().min(), numbers().max()) {
         ([task], ..) => task.unit.clone(),
         (_, Some(1), Some(1)) => "on one task".to_owned(),
@@ -222,18 +226,12 @@ fn is_complete(on: &[TaskRuns]) -> bool {
         .any(|task_runs| task_runs.pending && task_runs.all().next().is_none())
 }
 
-/// The groups that sentences name: those that are complete, if any is. The mean of a group over fewer tasks, until the
-/// others have been run, is not to be compared with theirs.
-fn told(compared: Vec<(bool, BaselineComparison)>) -> Vec<BaselineComparison> {
-    let any = compared.iter().any(|(is_complete, _)| *is_complete);
-    let told = compared.into_iter();
-    let told = told.filter(|(is_complete, _)| *is_complete || !any);
-    let mut told: Vec<BaselineComparison> = told.map(|(_, each)| each).collect();
-    let groups = told.len();
-    for each in &mut told {
-        each.groups = groups;
-    }
-    told
+/// Leaves the comparisons of groups that are complete, if any is. The mean of a group over fewer tasks, until the others
+/// have been run, is not to be compared with theirs.
+fn comparable<T>(found: Vec<Option<(bool, T)>>) -> impl Iterator<Item = Option<T>> {
+    let any = found.iter().flatten().any(|(is_complete, _)| *is_complete);
+    let each = move |(is_complete, one)| (is_complete || !any).then_some(one);
+    found.into_iter().map(move |found| found.and_then(each))
 }
 
 /// A group compared with the baseline on the same tasks.
@@ -366,18 +364,16 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_lacks_runs_is_named_only_where_all_do() {
-        let group = |title| baseline::tests::detail(title, 0.9, None);
+    fn a_group_that_lacks_runs_is_compared_only_where_all_do() {
         for (complete, expected) in [
-            ([true, false, true], &["a", "c"][..]),
-            ([true; 3], &["a", "b", "c"]),
-            ([false; 3], &["a", "b", "c"]),
+            ([true, false, true], [Some('a'), None, Some('c')]),
+            ([true; 3], ['a', 'b', 'c'].map(Some)),
+            ([false; 3], ['a', 'b', 'c'].map(Some)),
         ] {
-            let compared = complete.into_iter().zip(["a", "b", "c"].map(group));
-            let told = told(compared.collect());
-            let titles: Vec<&str> = told.iter().map(|each| each.title.as_str()).collect();
-            assert_eq!(titles, expected);
-            assert!(told.iter().all(|each| each.groups == expected.len()));
+            let found = complete.into_iter().zip(['a', 'b', 'c']).map(Some);
+            let found = [None].into_iter().chain(found);
+            let left: Vec<_> = comparable(found.collect()).collect();
+            assert_eq!(left, [&[None], &expected[..]].concat());
         }
     }
 
