@@ -84,6 +84,11 @@ impl BaselineComparison {
         self.is_shown(|comparison| comparison.interval.low > 0.0)
     }
 
+    /// Whether its mean score is shown to be below the baseline's, for all groups together.
+    pub(super) fn is_below(&self) -> bool {
+        self.is_shown(|comparison| comparison.interval.high < 0.0)
+    }
+
     fn is_shown(&self, by: impl Fn(&Comparison) -> bool) -> bool {
         let overall = self.overall.as_ref();
         overall.is_ok_and(|comparison| by(&comparison.one_of(self.groups)))

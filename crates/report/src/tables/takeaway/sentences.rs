@@ -8,7 +8,7 @@ use super::baseline::BaselineComparison;
 use super::headline::{by_score, by_time, first};
 use super::phrases::{closed, share, time_text};
 
-/// One or two sentences: the first group, and the fastest or the best of the others.
+/// One or two sentences: the first group, and the fastest, the best or the worst of the others.
 pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<String> {
     let Some(first) = first(compared) else {
         let baseline = in_sentence(baseline);
@@ -26,12 +26,19 @@ pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<
     };
     let timed = compared.iter().filter(|other| other.time.is_some());
     let (fastest, best) = (timed.min_by(by_time), compared.iter().max_by(by_score));
+    let below = compared.iter().filter(|other| other.is_below());
+    let worst = below.min_by(by_score);
     if let Some(text) = another(fastest) {
         result.push(format!("The fastest was {}: it {text}", title(fastest)));
     } else if let Some(text) = another(best) {
         result.push(format!(
             "The highest score was that of {}: it {text}",
             title(best)
+        ));
+    } else if let Some(text) = another(worst) {
+        result.push(format!(
+            "The lowest score was that of {}: it {text}",
+            title(worst)
         ));
     }
     result
@@ -264,8 +271,13 @@ mod tests {
             time: None,
             ..sure(title, kept, 0.7, difference)
         };
-        let [four, one] = [timeless("Four", 0.9, -0.1), timeless("One", 1.1, 0.1)];
+        let [four, one] = [timeless("Four", 0.9, 0.0), timeless("One", 1.1, 0.1)];
         assert_eq!(firsts(&[four, one]), ["One reached 110 % of the"]);
+        let [four, one] = [timeless("Four", 0.9, -0.1), timeless("One", 1.1, 0.1)];
+        assert_eq!(
+            firsts(&[four, one]),
+            ["One reached 110 % of the", "The lowest score was that of"]
+        );
         // All are worse: the least bad one comes first.
         let [four, one] = [sure("Four", 0.95, 0.7, -0.1), sure("One", 0.9, 0.2, -0.1)];
         assert_eq!(firsts(&[four, one])[0], "Four kept 95 % of the");
