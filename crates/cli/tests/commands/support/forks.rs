@@ -30,10 +30,8 @@ mod linux {
     use std::sync::OnceLock;
     use std::{env, mem, thread};
 
-    use serde::{Deserialize, Serialize};
-    use tempfile::TempDir;
-
     use crate::faults::layer;
+    use serde::{Deserialize, Serialize};
 
     /// Variable with the path of the server's socket.
     const SOCKET: &str = "TEST_FORKS_SOCKET";
@@ -80,19 +78,20 @@ mod linux {
 
     /// The server at work, which ends when its standard input does, and so with this process.
     struct Server {
-        folder: TempDir,
+        /// The folder of its socket, which it removes.
+        folder: PathBuf,
         /// With the other end of its standard input.
         _process: Child,
     }
 
     impl Server {
         fn start() -> Self {
-            let folder = tempfile::tempdir().expect("a temporary folder");
+            let folder = tempfile::tempdir().expect("a temporary folder").keep();
             let mut command = Command::new(env::current_exe().expect("this program"));
             command
                 .args(["--exact", "support::forks::linux::serve_forks", "--ignored"])
                 .args(["--nocapture", "--test-threads=1"])
-                .env(SOCKET, folder.path().join("socket"))
+                .env(SOCKET, folder.join("socket"))
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped());
             if let Some(library) = layer::library() {
@@ -118,7 +117,7 @@ mod linux {
         let server = SERVER.get_or_init(Server::start);
         let folder = tempfile::tempdir().expect("a temporary folder");
         request.outputs = ["out", "err"].map(|name| folder.path().join(name));
-        let socket = UnixStream::connect(server.folder.path().join("socket"));
+        let socket = UnixStream::connect(server.folder.join("socket"));
         let mut socket = socket.expect("the server listens");
         let line = serde_json::to_string(&request).expect("plain data");
         writeln!(socket, "{line}").expect("the server reads");
@@ -143,7 +142,7 @@ mod linux {
         let Some(path) = env::var_os(SOCKET) else {
             return;
         };
-        let listener = UnixListener::bind(path).expect("a socket");
+        let listener = UnixListener::bind(&path).expect("a socket");
         println!("{SOCKET}");
         stdout().flush().expect("the test reads");
         while wait_for(&listener) {
@@ -159,6 +158,9 @@ mod linux {
             // SAFETY: takes the status of children that have ended, if there are any.
             while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}
         }
+        // The process that made the folder has ended.
+        let folder = Path::new(&path).parent().expect("a folder");
+        let _ = fs::remove_dir_all(folder);
         // SAFETY: ends the process, whose output nobody reads any more.
         unsafe { libc::_exit(0) }
     }
