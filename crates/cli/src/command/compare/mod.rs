@@ -2,6 +2,7 @@
 
 mod terminal;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +22,6 @@ use crate::command::train::fit::{Origin, ToSave, print_saved};
 use crate::command::train::options::as_options;
 use crate::context::Context;
 use crate::exit;
-use crate::global::Global;
 use crate::interval::budget;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
@@ -141,7 +141,7 @@ impl Compare {
         line.finish();
         let comparison = &outcome.comparison;
         let train = self.train_command(comparison, &card);
-        write(&outcome, &out, &context.global, train.as_deref())?;
+        write(&outcome, &out, &context.global.words, train.as_deref())?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(comparison)?);
         } else {
@@ -281,14 +281,15 @@ impl Compare {
     }
 }
 
-/// Writes the page and the numbers; `train` is the command that trains the chosen model.
-fn write(outcome: &Outcome, out: &Path, global: &Global, train: Option<&str>) -> Result<()> {
+/// Writes the page and the numbers of the command line `words`; `train` is the command that trains the chosen model.
+fn write(outcome: &Outcome, out: &Path, words: &[OsString], train: Option<&str>) -> Result<()> {
     let test = outcome.test.as_ref();
     let errors = test.map_or_else(Errors::default, |(test, predictions)| {
         Errors::of(test, predictions)
     });
-    let words = global.words.iter();
-    let words = words.map(|word| train::quoted(&word.to_string_lossy()));
+    let words = words
+        .iter()
+        .map(|word| train::quoted(&word.to_string_lossy()));
     let command = words.collect::<Vec<_>>().join(" ");
     let html = page(&outcome.comparison, &errors, &command, train)?;
     let json = serde_json::to_string_pretty(&outcome.comparison)?;
