@@ -27,6 +27,10 @@ fn unknown_names_are_answered_with_the_near_one_and_the_list() {
             "unknown paper `trail`; did you mean `trial`? there are: trial",
         ),
         (
+            vec!["train", "reviews.csv"],
+            "reviews.csv: no such file, and no dataset has this name",
+        ),
+        (
             vec!["reproduce", "trial", "fixtures"],
             "unknown profile `fixtures`; did you mean `fixture`? there are: fixture",
         ),

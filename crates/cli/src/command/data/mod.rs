@@ -55,7 +55,12 @@ pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
         return Card::read(path);
     }
     let datasets = context.project.datasets()?;
-    datasets.find(name).cloned()
+    let found = datasets.find(name).cloned();
+    ensure!(
+        found.is_ok() || path.extension().is_none(),
+        "{name}: no such file, and no dataset has this name"
+    );
+    found
 }
 
 /// Refuses a file of rows in the place of its card.
