@@ -5,7 +5,7 @@
 //! lower bound: the information that a linear model can use (Xu et al. 2020, "usable information").
 //!
 //! The alternative, nearest neighbours (Ross 2014), is no bound, and in hundreds of dimensions the distances hardly
-//! differ: `tests/information.rs` draws both from Gaussians of known information. At 400 rows of 384 dimensions, both
+//! differ: `tests/stats/information.rs` draws both from Gaussians of known information. At 400 rows of 384 dimensions, both
 //! are near zero for independent data, and the bound finds more of the information in dependent data.
 
 use crate::linear::Logistic;

@@ -1,0 +1,7 @@
+//! Checkpoints of others: values, damage, and files that lie.
+
+mod convert;
+mod drill;
+mod formats;
+mod hostile;
+mod malformed;

@@ -1,0 +1,9 @@
+//! Downloads and archives.
+
+mod drill;
+mod faults;
+mod hub;
+mod malformed;
+mod processes;
+mod python;
+mod support;
