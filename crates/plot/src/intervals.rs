@@ -80,10 +80,11 @@ impl IntervalPanel {
                 ..small(HPos::Left)
             };
             // A name has a background, so that no line runs through its letters.
-            let (corner, wide) = (left - 6.0, LETTER * row.title.chars().count() as f64);
-            let other = (corner + wide, above + 21.0);
+            let corner = left - 6.0;
+            let title = cut(&row.title, frame.left + frame.width - 8.0 - corner);
+            let other = (corner + LETTER * title.chars().count() as f64, above + 21.0);
             canvas.rectangle((corner, above + 5.0), other, PAPER, PAPER);
-            canvas.text(corner, above + 13.0, &row.title, &name);
+            canvas.text(corner, above + 13.0, &title, &name);
             let y = above + 33.0;
             let end = frame.left + frame.width - 8.0;
             canvas.text(end, y, &row.note, &small(HPos::Right));
@@ -117,6 +118,19 @@ impl IntervalPanel {
 
     pub(crate) fn words(&self) -> Vec<String> {
         self.rows.iter().map(|row| self.text(row)).collect()
+    }
+}
+
+/// A text that is no wider than `width`; the tip of its row has all of it.
+fn cut(text: &str, width: f64) -> String {
+    let most = (width / LETTER) as usize;
+    match text.chars().count() {
+        n if n <= most => text.to_owned(),
+        _ => text
+            .chars()
+            .take(most.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
     }
 }
 

@@ -17,29 +17,52 @@ pub struct Level {
 /// Height of the name of a level, and the width of a letter in it, on average.
 const NAME: f64 = 14.0;
 const NAME_LETTER: f64 = 6.2;
+/// Points that a name may cover rather than stand a row further from its line.
+const FAR: usize = 8;
 /// Height of its letters.
 const LETTERS: f64 = 10.0;
 
+/// The most that a level on the axis may be below the data, in heights of the data.
+const REACH: f64 = 1.5;
+
+/// The levels that an axis of `data` reaches to: one far below would press all lines into the top of the panel.
+pub(crate) fn on_axis(levels: &[Level], data: impl Iterator<Item = f64>) -> Vec<f64> {
+    let (low, high) = data.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    let least = if high > low {
+        low - REACH * (high - low)
+    } else {
+        f64::NEG_INFINITY
+    };
+    let all = levels.iter().map(|level| level.at);
+    all.filter(|at| *at >= least).collect()
+}
+
 /// Draws levels, whose heights `y` gives, below the data: dashed lines, and over them their names. A name stands where it
 /// meets no other one, where it is not taken for another level's, and then where it covers as little as possible of other
-/// levels' lines and of `data`, the paths that are drawn later.
+/// levels' lines and of `data`, the paths that are drawn later. One below the axis has a name with an arrow, and no line.
 pub(crate) fn draw_levels(
     canvas: &mut dyn Canvas,
     plot: Frame,
     (levels, y): (&[Level], impl Fn(f64) -> f64),
     data: &[Vec<(f64, f64)>],
 ) {
-    let right = plot.left + plot.width;
+    let (right, bottom) = (plot.left + plot.width, plot.top + plot.height);
+    let is_below = |level: &Level| y(level.at) > bottom + 1.0;
+    let shown = levels.iter().filter(|level| !is_below(level));
     let line = |level: &Level| vec![(plot.left, y(level.at)), (right, y(level.at))];
-    let lines: Vec<Vec<(f64, f64)>> = levels.iter().map(line).collect();
+    let lines: Vec<Vec<(f64, f64)>> = shown.map(line).collect();
     for line in &lines {
         draw_dashed(canvas, line, MUTED);
     }
     let points = along(&[&lines[..], data].concat());
-    let named: Vec<(f64, &str)> = levels
-        .iter()
-        .map(|level| (y(level.at), &*level.text))
-        .collect();
+    let texts = levels.iter().map(|level| {
+        let arrow = if is_below(level) { "\u{2193} " } else { "" };
+        (y(level.at).min(bottom), format!("{arrow}{}", level.text))
+    });
+    let texts: Vec<(f64, String)> = texts.collect();
+    let named: Vec<(f64, &str)> = texts.iter().map(|(y, text)| (*y, &**text)).collect();
     for (name, of) in names(plot, &named, &points) {
         // It has a background, in case the line of another level runs through its letters all the same.
         let [low, high] = [name.middle - LETTERS / 2.0, name.middle + LETTERS / 2.0];
@@ -67,7 +90,8 @@ fn names<'a>(
             .filter(|place| !taken.iter().any(|(other, _)| place.meets(other)));
         let best = free.min_by_key(|place| {
             let is_swapped = taken.iter().any(|(other, _)| place.is_swapped(other));
-            (is_swapped, place.nearer(levels), place.covered(points))
+            let hidden = place.covered(points) + FAR * place.row;
+            (is_swapped, place.nearer(levels), hidden)
         });
         taken.extend(best.map(|name| (name, text)));
     }
@@ -84,6 +108,8 @@ struct Name {
     middle: f64,
     /// Height of the level.
     y: f64,
+    /// Rows between it and the line.
+    row: usize,
 }
 
 impl Name {
@@ -129,10 +155,11 @@ fn places(plot: Frame, y: f64, text: &str, rows: usize) -> impl Iterator<Item = 
     ];
     let rows = (0..rows).flat_map(move |row| {
         let far = 9.0 + NAME * row as f64;
-        [y - far, y + far]
+        [(row, y - far), (row, y + far)]
     });
-    rows.filter(move |middle| (plot.top..plot.top + plot.height).contains(middle) || *middle < y)
-        .flat_map(move |middle| {
+    let inside = plot.top..plot.top + plot.height;
+    rows.filter(move |(_, middle)| inside.contains(middle) || *middle < y)
+        .flat_map(move |(row, middle)| {
             spots.map(|(x, anchor, begin)| Name {
                 x,
                 anchor,
@@ -140,6 +167,7 @@ fn places(plot: Frame, y: f64, text: &str, rows: usize) -> impl Iterator<Item = 
                 long,
                 middle,
                 y,
+                row,
             })
         })
 }
@@ -182,6 +210,28 @@ mod tests {
         // A line just above the level, at the right only, and all along.
         assert_eq!(best(vec![(200.0, 91.0), (300.0, 91.0)]), (150.0, 91.0));
         assert_eq!(best(vec![(0.0, 91.0), (300.0, 91.0)]), (300.0, 109.0));
+    }
+
+    #[test]
+    fn a_level_far_below_the_data_is_not_on_their_axis() {
+        let level = |at: f64| Level {
+            at,
+            text: "majority".to_owned(),
+        };
+        let levels = [level(0.65), level(0.45), level(0.0)];
+        let reached = |data: &[f64]| on_axis(&levels, data.iter().copied());
+        assert_eq!(reached(&[0.66, 0.80]), [0.65, 0.45]);
+        // One number has no height.
+        assert_eq!(reached(&[0.7]), [0.65, 0.45, 0.0]);
+    }
+
+    #[test]
+    fn a_name_stays_near_its_line_if_it_covers_little() {
+        // The data are above the line at the right, in the middle and at the left, for some steps each.
+        let bars = [280.0, 150.0, 10.0].map(|x| vec![(x, 85.0), (x, 115.0)]);
+        let points = along(&bars);
+        let (best, _) = &names(PLOT, &[(100.0, "majority 0.500")], &points)[0];
+        assert_eq!(best.row, 0);
     }
 
     #[test]

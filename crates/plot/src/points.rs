@@ -39,6 +39,8 @@ const FRONT: f64 = 9.0;
 /// Width of the panel, and height of the plot in it.
 const WIDTH: f64 = 480.0;
 const PLOT: f64 = 260.0;
+/// Distance of two marks of which neither covers the other.
+const APART: f64 = 9.0;
 /// Room above the points, left of them and right of them.
 const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
 
@@ -105,13 +107,16 @@ impl PointPanel {
             let path: Vec<(f64, f64)> = steps.map(|(cost, score)| (x(cost), y(score))).collect();
             canvas.path(&path, RULE, FRONT);
         }
-        for (number, cost, score) in self.placed() {
+        let places = self
+            .placed()
+            .map(|(_, cost, score)| (x(cost), y(score.mean)));
+        let places = apart(&places.collect::<Vec<_>>(), right);
+        for ((number, cost, score), at) in self.placed().zip(&places) {
             let colour = series_colour(number);
-            let ends = [(x(cost), y(score.low)), (x(cost), y(score.high))];
+            let ends = [(at.0, y(score.low)), (at.0, y(score.high))];
             canvas.line(ends[0], ends[1], colour.faint(0.4), 4.0);
-            let at = (x(cost), y(score.mean));
-            mark(canvas, at, number, Mark::Full);
-            canvas.tip(at, &self.points[number].told(cost, score));
+            mark(canvas, *at, number, Mark::Full);
+            canvas.tip(*at, &self.points[number].told(cost, score));
         }
         let first = bottom + 61.0;
         for (number, (text, (row, offset))) in texts.iter().zip(key).enumerate() {
@@ -123,11 +128,17 @@ impl PointPanel {
             }
             canvas.text(x + SAMPLE + 6.0, y, text, &small(HPos::Left));
         }
-        if self.placed().any(|(_, _, score)| score.low < score.high) {
-            let note = Text::note().anchored(HPos::Left);
-            let below = first + ROW * rows as f64;
-            canvas.text(left, below, "upright line: range of seeds", &note);
-        }
+        let note = Text::note().anchored(HPos::Left);
+        let has_ranges = self.placed().any(|(_, _, score)| score.low < score.high);
+        let ranges = has_ranges.then_some("upright line: range of seeds");
+        let is_moved = self.placed().zip(&places);
+        let mut is_moved = is_moved.map(|((_, cost, _), at)| at.0 != x(cost));
+        let moved = is_moved
+            .any(|moved| moved)
+            .then_some("marks at one place are side by side");
+        let words: Vec<&str> = ranges.into_iter().chain(moved).collect();
+        let below = first + ROW * rows as f64;
+        canvas.text(left, below, &words.join(", "), &note);
     }
 
     pub(crate) fn words_of_points(&self) -> Vec<String> {
@@ -174,6 +185,23 @@ impl PointPanel {
         });
         all
     }
+}
+
+/// The places of marks, moved aside where one would cover another that comes before it: to the right, or to the left where
+/// the plot ends at `right`.
+fn apart(places: &[(f64, f64)], right: f64) -> Vec<(f64, f64)> {
+    let mut free: Vec<(f64, f64)> = Vec::new();
+    for &(x, y) in places {
+        let is_free = |x: f64| {
+            let mut near = free.iter();
+            !near.any(|(other, at)| (other - x).abs() < APART && (at - y).abs() < APART)
+        };
+        let steps = (0..places.len()).flat_map(|n| [n as f64, -(n as f64)]);
+        let mut moved = steps.map(|n| x + n * APART);
+        let place = moved.find(|x| *x <= right && is_free(*x));
+        free.push((place.unwrap_or(x), y));
+    }
+    free
 }
 
 /// Rows of a key.
@@ -288,6 +316,14 @@ mod tests {
         ] {
             assert!(svg.contains(text), "{text}\n{svg}");
         }
+    }
+
+    #[test]
+    fn marks_at_one_place_stand_side_by_side() {
+        let places = [(90.0, 50.0), (90.0, 52.0), (95.0, 90.0), (91.0, 49.0)];
+        let found = apart(&places, 100.0);
+        assert_eq!(found[..3], [(90.0, 50.0), (99.0, 52.0), (95.0, 90.0)]);
+        assert_eq!(found[3], (73.0, 49.0));
     }
 
     #[test]

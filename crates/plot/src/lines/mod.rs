@@ -7,7 +7,7 @@ use totune_stats::number::fixed;
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
-use crate::levels::{Level, draw_levels};
+use crate::levels::{Level, draw_levels, on_axis};
 use crate::mark::{Mark, mark};
 use crate::time::{Time, TimeAxis};
 
@@ -65,12 +65,11 @@ impl LinePanel {
         canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
 
         let across = TimeAxis::around(self.points().map(|epoch| epoch.seconds.mean), self.time);
-        let up = Axis::around(
-            self.points()
-                .flat_map(|epoch| [epoch.score.low, epoch.score.high])
-                .chain(self.levels.iter().map(|level| level.at)),
-            5,
-        );
+        let scores = || {
+            let epochs = self.points();
+            epochs.flat_map(|epoch| [epoch.score.low, epoch.score.high])
+        };
+        let up = Axis::around(scores().chain(on_axis(&self.levels, scores())), 5);
         let place = Place {
             across: &across,
             up: &up,

@@ -8,7 +8,7 @@ use crate::axis::Axis;
 use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
 use crate::dashed::draw_dashed;
 use crate::key::{ROW, SAMPLE, columns, small};
-use crate::levels::{Level, draw_levels};
+use crate::levels::{Level, draw_levels, on_axis};
 use crate::mark::{Mark, mark};
 
 /// One panel of lines over the same whole numbers.
@@ -116,13 +116,12 @@ impl SeriesPanel {
         canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
         canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
 
-        let up = Axis::around(
-            self.points()
-                .flat_map(|(_, spread)| [spread.low, spread.high])
-                .chain(self.traces().map(|(_, score)| *score))
-                .chain(self.levels.iter().map(|level| level.at)),
-            5,
-        );
+        let scores = || {
+            let spreads = self.points();
+            let ends = spreads.flat_map(|(_, spread)| [spread.low, spread.high]);
+            ends.chain(self.traces().map(|(_, score)| *score))
+        };
+        let up = Axis::around(scores().chain(on_axis(&self.levels, scores())), 5);
         let (first, last) = self.ends();
         let place = Place {
             scale: self.scale,
