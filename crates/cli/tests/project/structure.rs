@@ -1,5 +1,5 @@
 //! No circle of files: the files that a file uses do not use it in turn, except between a module and those below it. And no
-//! example in a comment that nobody compiles.
+//! example in a comment, and no file of tests, that nobody compiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -184,4 +184,44 @@ fn crates_without_doc_tests_have_no_examples_in_comments() {
         }
     }
     assert!(without > 0);
+}
+
+#[test]
+fn every_file_of_tests_is_a_module_of_its_program() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut checked = 0;
+    for entry in fs::read_dir(crates).expect("the crates") {
+        let tests = entry.expect("a crate").path().join("tests");
+        if !tests.is_dir() {
+            continue;
+        }
+        let mut files = Vec::new();
+        sources(&tests, &mut files);
+        for file in files.iter().filter(|file| file.parent() != Some(&tests)) {
+            let (folder, name) = (
+                file.parent().expect("below"),
+                file.file_stem().expect("a name"),
+            );
+            // A `main.rs` is found by cargo, a `mod.rs` by what is above it.
+            let (folder, name) = match name.to_str() {
+                Some("main") => continue,
+                Some("mod") => (
+                    folder.parent().expect("below"),
+                    folder.file_name().expect("a name"),
+                ),
+                _ => (folder, name),
+            };
+            let [main, module] =
+                ["main.rs", "mod.rs"].map(|above| fs::read_to_string(folder.join(above)));
+            let above = main.or(module).expect("what has the file as a module");
+            let line = format!("mod {};", name.display());
+            assert!(
+                above.lines().any(|each| each.ends_with(&line)),
+                "{}: no `{line}` above it",
+                file.display()
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "{checked} files");
 }

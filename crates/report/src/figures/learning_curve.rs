@@ -74,7 +74,24 @@ impl FigureKind for LearningCurve {
             })
         });
         let tasks = tasks.collect::<Result<Vec<TaskLines>>>()?;
-        Ok(draw(Number::Examples, (heading, &self.split), &tasks))
+        // A panel of floors alone would look like a result.
+        let has_runs = |task: &TaskLines| {
+            let mut trained = task.lines.iter().take(self.groups.len());
+            trained.any(|line| line.runs > 0)
+        };
+        let (with, without): (Vec<TaskLines>, Vec<TaskLines>) =
+            tasks.into_iter().partition(has_runs);
+        if with.is_empty() {
+            return Ok(draw(Number::Examples, (heading, &self.split), &without));
+        }
+        let mut figure = draw(Number::Examples, (heading, &self.split), &with);
+        let missing: Vec<&str> = without.iter().map(|task| task.title).collect();
+        if !missing.is_empty() {
+            figure
+                .notes
+                .push(format!("not run yet: {}", missing.join(", ")));
+        }
+        Ok(figure)
     }
 }
 

@@ -18,7 +18,7 @@ use totune_stats::curve::Spread;
 
 use super::{DIGITS, FigureKind, RenderedFigure};
 use crate::item::Heading;
-use crate::tables::rendered::{Cell, Csv, RenderedTable, RowGroup, number};
+use crate::tables::rendered::{Cell, Csv, RenderedTable, RowGroup, number, setting_number};
 
 /// `kind = "search"`: trials of one comparison; every group on every task should have had as many.
 #[derive(Debug, Deserialize)]
@@ -317,10 +317,9 @@ impl Trials<'_> {
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Number(number) => match number.as_f64() {
-            Some(value) if value != 0.0 && value.abs() < 0.01 => format!("{value:e}"),
-            _ => number.to_string(),
-        },
+        Value::Number(number) => number
+            .as_f64()
+            .map_or_else(|| number.to_string(), setting_number),
         other => other.to_string(),
     }
 }
@@ -393,8 +392,8 @@ mod tests {
 
     #[test]
     fn rates_are_written_by_powers_of_ten() {
-        let values = [2e-5, 0.1, 0.0, 32.0].map(|value| shown(&serde_json::json!(value)));
-        assert_eq!(values, ["2e-5", "0.1", "0.0", "32.0"]);
+        let values = [2e-5, 0.01, 0.1, 0.0, 32.0].map(|value| shown(&serde_json::json!(value)));
+        assert_eq!(values, ["2e-5", "1e-2", "0.1", "0", "32"]);
         assert_eq!(shown(&serde_json::json!(32)), "32");
     }
 }

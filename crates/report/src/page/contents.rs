@@ -8,8 +8,8 @@ use totune_plot::Figure;
 use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
-use crate::tables::RenderedTable;
 use crate::tables::takeaway::{Takeaway, TakeawayPlan};
+use crate::tables::{RenderedTable, searches};
 
 /// The tables and figures of `report.toml`, filled.
 pub(crate) struct Contents {
@@ -53,11 +53,12 @@ impl Contents {
             let figure = panels.map(|panels| Figure { panels, stamp });
             (takeaway, figure)
         });
+        let tables = tables.map(|table| table.render(scope, judged));
+        let mut tables = tables.collect::<Result<Vec<_>>>()?;
+        tables.extend(searches::table(scope));
         Ok(Self {
             takeaway,
-            tables: tables
-                .map(|table| table.render(scope, judged))
-                .collect::<Result<_>>()?,
+            tables,
             drawings,
         })
     }

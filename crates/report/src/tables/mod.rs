@@ -15,6 +15,7 @@ pub(crate) mod means;
 pub(crate) mod paired;
 pub(crate) mod ranks;
 pub(crate) mod rendered;
+pub(crate) mod searches;
 pub(crate) mod takeaway;
 
 use std::fmt::Debug;

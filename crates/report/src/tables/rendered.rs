@@ -223,6 +223,15 @@ pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
+/// The number of a setting, with powers of ten for learning rates: `2e-5`, `0.1`, `32`.
+pub(crate) fn setting_number(value: f64) -> String {
+    if value != 0.0 && value.abs() <= 0.01 {
+        format!("{value:e}")
+    } else {
+        value.to_string()
+    }
+}
+
 /// Fields of a spread in a line of CSV: mean, lowest, highest and standard deviation of `values`.
 pub(crate) fn spread_fields(spread: &Spread, values: &[f64]) -> [String; 4] {
     let sd = (values.len() > 1).then(|| sd(values));

@@ -215,7 +215,8 @@ fn floors_have_the_examples_of_the_tables_above_them() {
     let tables = ["table-2", "table-3", "table-4", "tables"];
     let above = |paper: &str, experiment: &str| match (paper, own_study(paper)) {
         (_, Some(own)) => experiment == own,
-        ("hart2020" | "peters2019", None) => experiment == "table-2",
+        ("hart2020", None) => ["table-2", "tuned-lr"].contains(&experiment),
+        ("peters2019", None) => experiment == "table-2",
         _ => tables.contains(&experiment),
     };
     let part = |run: &RunSpec| {

@@ -1,8 +1,4 @@
 //! Strategies, optimisers and the training loop, on small encoders.
-//!
-//! One program, since most of what is compiled for one of these files is the same for the others.
-
-use crate::common;
 
 mod architectures;
 mod auto_freeze;

@@ -12,11 +12,11 @@ use super::phrases::{share, time_text};
 /// The headline of a page: advice, and the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Headline {
-    /// `“Last 4 layers” stays within a point of “All layers” in less time`, or that it is not decided.
+    /// `“Last 4 layers” loses less than a point against “All layers”, in less time`, or that it is not decided.
     pub(crate) advice: String,
     /// `“Last 4 layers” minus “All layers”`: the comparison that the numbers are of, where no advice may be given.
     pub(crate) compares: String,
-    /// `+0.71 points, 95 % interval [-0.45, 1.87], 8 tasks; in 65 % of the training time`.
+    /// `+0.71 points, 95 % interval [-0.45, 1.87], 8 tasks: 8 not significantly different; in 65 % of the training time`.
     pub(crate) measured: String,
     /// Whether the numbers decide between the group and the baseline.
     pub(crate) decided: bool,
@@ -66,8 +66,24 @@ impl BaselineComparison {
             format!("; {}", cost.join(", "))
         };
         let difference = Scale::Points.signed(self.difference);
+        format!("{difference} points, {interval}, {}{cost}", self.by_task())
+    }
+
+    /// `6 tasks: 1 higher, 1 lower, 4 not significantly different`, since a mean may be due to one of them.
+    fn by_task(&self) -> String {
         let tasks = counted(self.tasks, "task");
-        format!("{difference} points, {interval}, {tasks}{cost}")
+        if self.tasks < 2 || self.tested < self.tasks {
+            return tasks;
+        }
+        let same = self.tested - self.above - self.below;
+        let parts = [
+            (self.above, "higher"),
+            (self.below, "lower"),
+            (same, "not significantly different"),
+        ];
+        let parts = parts.into_iter().filter(|(n, _)| *n > 0);
+        let parts: Vec<String> = parts.map(|(n, word)| format!("{n} {word}")).collect();
+        format!("{tasks}: {}", parts.join(", "))
     }
 }
 
@@ -103,7 +119,9 @@ pub(super) fn headline(
         Choice::Cheaper if first.is_above() => {
             format!("{title} scores higher than {baseline}, in less time")
         }
-        Choice::Cheaper => format!("{title} stays within a point of {baseline}, in less time"),
+        Choice::Cheaper => {
+            format!("{title} loses less than a point against {baseline}, in less time")
+        }
         Choice::Better => format!("{title} scores higher than {baseline}"),
         Choice::Open => format!("Not decided between {title} and {baseline}"),
         Choice::Worse => {
@@ -147,27 +165,27 @@ mod tests {
         for (compared, expected, decided) in [
             (
                 vec![&far, &wide, &close, &slow],
-                "“Three, 2e-5” stays within a point of “All layers”, in less time (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks; 90 % of the gain over the floor, in 50 % of the training time)",
+                "“Three, 2e-5” loses less than a point against “All layers”, in less time (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 50 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide, &slow],
-                "“Two phases” scores higher than “All layers” (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks; 90 % of the gain over the floor, in 2.5 times the training time)",
+                "“Two phases” scores higher than “All layers” (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 2.5 times the training time)",
                 true,
             ),
             (
                 vec![&far, &both],
-                "“LoRA” scores higher than “All layers”, in less time (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks; 90 % of the gain over the floor, in 80 % of the training time)",
+                "“LoRA” scores higher than “All layers”, in less time (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 80 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide],
-                "Not decided between “Two” and “All layers” (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks; 90 % of the gain over the floor, in 30 % of the training time)",
+                "Not decided between “Two” and “All layers” (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 30 % of the training time)",
                 false,
             ),
             (
                 vec![&far],
-                "Stay with “All layers”; the closest of the others is “One” (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks; 90 % of the gain over the floor, in 20 % of the training time)",
+                "Stay with “All layers”; the closest of the others is “One” (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 20 % of the training time)",
                 true,
             ),
         ] {
