@@ -16,7 +16,7 @@ pub(crate) struct Headline {
     pub(crate) advice: String,
     /// `“Last 4 layers” minus “All layers”`: the comparison that the numbers are of, where no advice may be given.
     pub(crate) compares: String,
-    /// `+0.71 points, 95 % interval [-0.45, 1.87], 8 tasks: 8 not significantly different; in 65 % of the training time`.
+    /// `+0.71 points, 95 % interval [-0.45, 1.87], 8 tasks, none significantly different; in 65 % of the training time`.
     pub(crate) measured: String,
     /// Whether the numbers decide between the group and the baseline.
     pub(crate) decided: bool,
@@ -76,6 +76,9 @@ impl BaselineComparison {
             return tasks;
         }
         let same = self.tested - self.above - self.below;
+        if same == self.tested {
+            return format!("{tasks}, none significantly different");
+        }
         let parts = [
             (self.above, "higher"),
             (self.below, "lower"),
@@ -165,27 +168,27 @@ mod tests {
         for (compared, expected, decided) in [
             (
                 vec![&far, &wide, &close, &slow],
-                "“Three, 2e-5” loses less than a point against “All layers”, in less time (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 50 % of the training time)",
+                "“Three, 2e-5” loses less than a point against “All layers”, in less time (-0.20 points, 95 % interval [-0.70, 0.30], 4 tasks, none significantly different; 90 % of the gain over the floor, in 50 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide, &slow],
-                "“Two phases” scores higher than “All layers” (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 2.5 times the training time)",
+                "“Two phases” scores higher than “All layers” (+3.00 points, 95 % interval [2.50, 3.50], 4 tasks, none significantly different; 90 % of the gain over the floor, in 2.5 times the training time)",
                 true,
             ),
             (
                 vec![&far, &both],
-                "“LoRA” scores higher than “All layers”, in less time (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 80 % of the training time)",
+                "“LoRA” scores higher than “All layers”, in less time (+2.00 points, 95 % interval [1.50, 2.50], 4 tasks, none significantly different; 90 % of the gain over the floor, in 80 % of the training time)",
                 true,
             ),
             (
                 vec![&far, &wide],
-                "Not decided between “Two” and “All layers” (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 30 % of the training time)",
+                "Not decided between “Two” and “All layers” (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks, none significantly different; 90 % of the gain over the floor, in 30 % of the training time)",
                 false,
             ),
             (
                 vec![&far],
-                "Stay with “All layers”; the closest of the others is “One” (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks: 4 not significantly different; 90 % of the gain over the floor, in 20 % of the training time)",
+                "Stay with “All layers”; the closest of the others is “One” (-10.00 points, 95 % interval [-10.50, -9.50], 4 tasks, none significantly different; 90 % of the gain over the floor, in 20 % of the training time)",
                 true,
             ),
         ] {
