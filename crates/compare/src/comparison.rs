@@ -22,6 +22,10 @@ pub struct Comparison {
     pub dataset: String,
     /// Its display name.
     pub title: String,
+    /// Path of its card.
+    pub card: String,
+    /// Hash of its training file, by which a comparison of other data is told from one of the same.
+    pub hash: String,
     /// True if committed fixtures were read, so that scores mean nothing.
     pub fixture: bool,
     /// Names of the encoders.
@@ -123,6 +127,8 @@ pub(crate) fn conclude(
     let comparison = Comparison {
         dataset: data.name.clone(),
         title: data.title.clone(),
+        card: data.card.display().to_string(),
+        hash: data.hash.clone(),
         fixture: data.fixture,
         encoders: request.encoders.clone(),
         dtype: request.dtype.label(),

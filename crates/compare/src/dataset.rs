@@ -1,6 +1,6 @@
 //! A user's data with its splits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use totune_data::{Card, Dataset, LabelledFiles, Splits};
@@ -19,6 +19,8 @@ pub struct DatasetSplits {
     pub name: String,
     /// Display name.
     pub title: String,
+    /// Its card.
+    pub card: PathBuf,
     /// True if committed fixtures are read, so that scores mean nothing.
     pub fixture: bool,
     /// Hash of the content of its training file.
@@ -72,6 +74,7 @@ impl DatasetSplits {
         Ok(Self {
             name: card.name.clone(),
             title: card.title.clone(),
+            card: card.file.clone(),
             fixture: card.fixture,
             hash,
             splits,

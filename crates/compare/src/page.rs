@@ -196,6 +196,8 @@ mod tests {
         let comparison = Comparison {
             dataset: "own".into(),
             title: "Own".into(),
+            card: "own.toml".into(),
+            hash: "00".into(),
             fixture: false,
             encoders: vec!["minilm".into()],
             dtype: "f32",

@@ -187,6 +187,7 @@ fn numbers_pairs_and_tags_are_compared_too() {
             "5s",
             "--strategies",
             "frozen",
+            "--replace",
         ];
         let comparison = comparison(&checkout, &[&arguments, columns].concat());
         assert_eq!(comparison["metric"], metric, "{comparison}");
@@ -272,6 +273,48 @@ fn what_cannot_be_compared_is_an_error() {
     let said = checkout.run(&["compare", "own.csv", "--encoder", "fixture-brt"]);
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(!checkout.path("own.toml").exists(), "nothing is half done");
+}
+
+#[test]
+fn the_result_of_other_data_is_not_replaced_unless_asked() {
+    let checkout = Checkout::new();
+    let rows = |word: &str| -> String {
+        let line = |at: usize| format!("{word} {at},{}\n", ["no", "yes"][at % 2]);
+        (0..60).map(line).collect()
+    };
+    for (folder, word) in [("a", "kite"), ("b", "mill"), ("c", "kite")] {
+        let file = format!("{folder}/reviews.csv");
+        checkout.write(&file, &format!("text,label\n{}", rows(word)));
+    }
+    let out = checkout.path("out");
+    let out = out.to_str().expect("UTF-8");
+    let compare = |folder: &str, more: &[&str]| {
+        let file = checkout.path(&format!("{folder}/reviews.csv"));
+        let file = file.to_str().expect("UTF-8");
+        let arguments = ["compare", file, "--encoder", "fixture-bert", "--out", out];
+        let short = ["--budget", "2s", "--strategies", "frozen"];
+        checkout.run(&[&arguments[..], &short, more].concat())
+    };
+    let page = || fs::read_to_string(checkout.path("out/index.html")).expect("a page");
+    assert_ne!(compare("a", &[]).code, Some(2));
+    let first = page();
+    let refused = compare("b", &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    for expected in [
+        "found the result of other data, `reviews`",
+        "--out",
+        "--replace",
+    ] {
+        assert!(refused.err.contains(expected), "{}", refused.err);
+    }
+    assert_eq!(page(), first);
+    // The same rows in another file are the same data.
+    assert_ne!(compare("c", &[]).code, Some(2));
+    assert_ne!(compare("b", &["--replace"]).code, Some(2));
+    assert_ne!(page(), first);
+    // A page of something else.
+    fs::remove_file(checkout.path("out/comparison.json")).expect("a file");
+    assert_eq!(compare("b", &[]).code, Some(2));
 }
 
 #[test]

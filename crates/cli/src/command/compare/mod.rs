@@ -1,5 +1,6 @@
 //! `totune compare`.
 
+mod folder;
 mod terminal;
 
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use totune_data::Card;
 use totune_data::guess::{Hints, draft, name};
 use totune_sweep::Machine;
 
+use self::folder::Folder;
 use self::terminal::Line;
 use crate::command::data::{self, hints::HintArgs};
 use crate::command::train;
@@ -69,6 +71,9 @@ pub struct Compare {
     /// Folder for the page and the numbers [default: compare/<name> below the current folder]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Replace what is in that folder, also if it is the result of other data
+    #[arg(long)]
+    replace: bool,
     /// New folder for the model of the chosen strategy (of the best one, where a floor was chosen), as `totune train`
     /// writes it
     #[arg(long, value_name = "FOLDER")]
@@ -123,6 +128,7 @@ impl Compare {
         let data = DatasetSplits::read(&card, &context.roots.data)?;
         let out = self.out.clone();
         let out = out.unwrap_or_else(|| Path::new("compare").join(&data.name));
+        let folder = Folder::open(&out, &data, self.replace)?; // before the minutes that follow
         let line = Line::new(context.global.quiet || self.json);
         let request = Request {
             encoders,
@@ -141,7 +147,8 @@ impl Compare {
         line.finish();
         let comparison = &outcome.comparison;
         let train = self.train_command(comparison, &card);
-        write(&outcome, &out, &context.global.words, train.as_deref())?;
+        let html = html(&outcome, &context.global.words, train.as_deref())?;
+        let written = folder.write(comparison, &html)?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(comparison)?);
         } else {
@@ -149,7 +156,9 @@ impl Compare {
             if let (Some(train), None) = (&train, &self.save) {
                 println!("\nTo train and keep this model:\n  {train}");
             }
-            println!("\n{}", out.join("index.html").display());
+            if let Some(page) = written {
+                println!("\n{}", page.display());
+            }
         }
         let is_saved = self.saved(context, &machine, (&card, &data), &outcome)?;
         Ok(match (comparison.stopped, &comparison.chosen) {
@@ -281,8 +290,8 @@ impl Compare {
     }
 }
 
-/// Writes the page and the numbers of the command line `words`; `train` is the command that trains the chosen model.
-fn write(outcome: &Outcome, out: &Path, words: &[OsString], train: Option<&str>) -> Result<()> {
+/// The page of the command line `words`; `train` is the command that trains the chosen model.
+fn html(outcome: &Outcome, words: &[OsString], train: Option<&str>) -> Result<String> {
     let test = outcome.test.as_ref();
     let errors = test.map_or_else(Errors::default, |(test, predictions)| {
         Errors::of(test, predictions)
@@ -291,12 +300,5 @@ fn write(outcome: &Outcome, out: &Path, words: &[OsString], train: Option<&str>)
         .iter()
         .map(|word| train::quoted(&word.to_string_lossy()));
     let command = words.collect::<Vec<_>>().join(" ");
-    let html = page(&outcome.comparison, &errors, &command, train)?;
-    let json = serde_json::to_string_pretty(&outcome.comparison)?;
-    fs::create_dir_all(out).with_context(|| format!("{}: cannot be made", out.display()))?;
-    for (name, text) in [("index.html", html), ("comparison.json", json)] {
-        let path = out.join(name);
-        fs::write(&path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
-    }
-    Ok(())
+    page(&outcome.comparison, &errors, &command, train)
 }
