@@ -71,7 +71,31 @@ pub(crate) fn choose(
             other.row.is_after_same_time = is_after_same_time;
         }
     }
+    mark_better(rows, chosen, scorer)?;
     Ok(Some(chosen))
+}
+
+/// Flags the choice if it is better than the most frequent answer on the same test examples, and if it is not, those of
+/// the others that are.
+fn mark_better(rows: &mut [ScoredRow], chosen: usize, scorer: &Scorer) -> Result<()> {
+    let mut named = rows.iter();
+    let majority = named.position(|one| one.row.name == MAJORITY && !one.on_test.is_empty());
+    let Some(majority) = majority else {
+        return Ok(());
+    };
+    let is_better = |rows: &[ScoredRow], at: usize| -> Result<bool> {
+        Ok(difference(&rows[at], &rows[majority], scorer)?.0.low > 0.0)
+    };
+    rows[chosen].row.beats_majority = chosen != majority && is_better(rows, chosen)?;
+    if rows[chosen].row.beats_majority {
+        return Ok(());
+    }
+    for at in (0..rows.len()).filter(|&at| at != majority) {
+        if !rows[at].on_test.is_empty() {
+            rows[at].row.beats_majority = is_better(rows, at)?;
+        }
+    }
+    Ok(())
 }
 
 /// The test score of a row minus that of the choice on the same examples, and whether it is that after the same time:
@@ -142,5 +166,24 @@ mod tests {
         // Both of the last stage have all their time; a floor has none that could be the same.
         let expected = [(false, -10.0), (true, -5.0), (false, -15.0)];
         assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_is_better_than_the_majority_is_so_on_the_same_examples() {
+        let better = |n_wrong: usize| {
+            let (majority, other) = (
+                predictions(300, |at| at.is_multiple_of(3)),
+                predictions(300, |at| at < n_wrong),
+            );
+            let mut rows = [
+                strategy(MAJORITY, 0.6, &majority, None),
+                strategy("words", 0.7, &other, None),
+            ];
+            let scorer = Scorer::of(&dataset(4)).unwrap();
+            assert_eq!(choose(&mut rows, &scorer, 0.01).unwrap(), Some(1));
+            rows.map(|scored| scored.row.beats_majority)
+        };
+        assert_eq!(better(30), [false, true]);
+        assert_eq!(better(97), [false, false]);
     }
 }

@@ -50,6 +50,7 @@ pub fn page(
     Ok(template.render(context! {
         style => Value::from_safe_string(include_str!("../templates/compare.css").to_string()),
         comparison => Value::from(Serde(comparison)),
+        sentence => with_code(&comparison.sentence),
         rows => Value::from(Serde(&rows)),
         notes => comparison.notes.iter().map(|note| with_code(note)).collect::<Vec<_>>(),
         has_dev => comparison.rows.iter().any(|row| row.dev.is_some()),
@@ -62,7 +63,7 @@ pub fn page(
     })?)
 }
 
-/// A note as HTML, with what is in backticks as code.
+/// A sentence or note as HTML, with what is in backticks as code.
 fn with_code(note: &str) -> Value {
     let parts = note.split('`').enumerate().map(|(at, part)| {
         let part = HtmlEscape(part);
@@ -204,7 +205,7 @@ mod tests {
             metric: "accuracy".into(),
             margin: 0.01,
             score: None,
-            sentence: "Fine-tune all layers: accuracy 0.8.".into(),
+            sentence: "Fine-tune all layers: accuracy 0.8. Put `f1-macro` first.".into(),
             chosen: Some("full".into()),
             rows: Vec::new(),
             learning_curve: Vec::new(),
@@ -225,6 +226,7 @@ mod tests {
         };
         assert!(with(Some(train)).contains(train));
         assert!(!with(None).contains("totune train"));
+        assert!(with(None).contains("Put <code>f1-macro</code> first."));
         assert!(with(None).contains("With <code>--pairs joint</code>, a &lt; b."));
     }
 }

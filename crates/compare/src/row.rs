@@ -47,6 +47,9 @@ pub struct Row {
     pub train_seconds: Option<f64>,
     /// Share of the parameters that are trained.
     pub trained_share: Option<f64>,
+    /// True if its test score is shown to be higher than that of the most frequent answer.
+    #[serde(skip)]
+    pub beats_majority: bool,
     /// True for a strategy that learned nothing in the time it had: it scores like the most frequent answer.
     pub unlearned: bool,
     /// True where the score is that of the first fold alone.

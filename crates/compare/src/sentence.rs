@@ -7,6 +7,9 @@ use crate::scorer::Estimate;
 /// Names of the rows that the sentence always mentions.
 const ALWAYS: [&str; 4] = ["full", "frozen", "vectors", "words"];
 
+/// Accuracy of the most frequent label from which on it leaves little room for a difference.
+const FREQUENT: f64 = 0.8;
+
 /// The result in a sentence, with the score of the chosen row by `metric`.
 pub(crate) fn sentence(
     rows: &[Row],
@@ -15,13 +18,15 @@ pub(crate) fn sentence(
     margin: f64,
 ) -> String {
     let best = &rows[chosen];
-    let mut parts = vec![format!(
-        "{}: {metric} {:.3} [{:.3}, {:.3}]",
-        capital(&best.title),
-        score.value,
-        score.low,
-        score.high
-    )];
+    let unbeaten = unbeaten(rows, chosen);
+    let mut parts = vec![match unbeaten {
+        Some(majority) => no_better(majority, rows, chosen, (metric, score)),
+        None => format!(
+            "{}: {metric} {}",
+            capital(&best.title),
+            with_interval(score)
+        ),
+    }];
     let full = rows
         .iter()
         .find(|row| row.is_full_beside(best) && !row.unlearned);
@@ -54,7 +59,55 @@ pub(crate) fn sentence(
             (None, _) => {}
         }
     }
-    format!("{}.", parts.join("; "))
+    let hint = unbeaten.and_then(|majority| imbalance_hint(majority, metric));
+    let sentences = [format!("{}.", parts.join("; "))].into_iter().chain(hint);
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+/// The row of the most frequent answer, where the choice is that or not shown to be better.
+fn unbeaten(rows: &[Row], chosen: usize) -> Option<&Row> {
+    let majority = rows.iter().find(|row| row.name == MAJORITY)?;
+    (majority.test.is_some() && !rows[chosen].beats_majority).then_some(majority)
+}
+
+/// The first part of the sentence where the choice is not shown to be better than the most frequent answer.
+fn no_better(
+    majority: &Row,
+    rows: &[Row],
+    chosen: usize,
+    (metric, score): (&str, Estimate),
+) -> String {
+    let floor = majority.title.replacen("predict", "predicting", 1);
+    let score = with_interval(score);
+    if rows[chosen].name == MAJORITY {
+        return format!("Nothing is shown to be better than {floor}: {metric} {score}");
+    }
+    let subject = if rows.iter().any(|row| row.beats_majority) {
+        "The choice is not"
+    } else {
+        "Nothing is"
+    };
+    let of_floor = majority.test.map_or(f64::NAN, |test| test.value);
+    format!(
+        "{subject} shown to be better than {floor} ({metric} {of_floor:.3}): the choice, {}, has {score}",
+        rows[chosen].noun
+    )
+}
+
+/// A hint where nearly all examples have one label, of which accuracy tells little.
+fn imbalance_hint(majority: &Row, metric: &str) -> Option<String> {
+    let is_frequent = majority.test.is_some_and(|test| test.value >= FREQUENT);
+    (metric == "accuracy" && is_frequent).then(|| {
+        "Accuracy says little where one label is so frequent: put `f1-macro` first in `metrics` of the card, perhaps with \
+         `loss = { class-weights = \"balanced\" }`."
+            .to_string()
+    })
+}
+
+/// "0.842 [0.832, 0.852]".
+fn with_interval(score: Estimate) -> String {
+    let Estimate { value, low, high } = score;
+    format!("{value:.3} [{low:.3}, {high:.3}]")
 }
 
 fn capital(text: &str) -> String {
@@ -199,6 +252,53 @@ mod tests {
         let sentence = sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01);
         assert!(sentence.contains("; vectors is not decided"), "{sentence}");
         assert!(!sentence.contains("others"), "{sentence}");
+    }
+
+    #[test]
+    fn a_choice_that_is_not_shown_to_be_better_than_the_majority_is_not_recommended() {
+        let majority = ("majority", "the majority class");
+        let words = ("words", "a regression on word counts");
+        let said = |of_majority: f64, beat: [bool; 2], chosen: usize| {
+            let mut rows = [
+                row(majority, of_majority, of_majority, None, 0.0),
+                row(words, 0.96, 0.963, None, 0.1),
+                row(("lora", "LoRA"), 0.95, 0.95, None, 9.0),
+            ];
+            rows[0].title = "predict the majority class".into();
+            for (row, beats) in rows[1..].iter_mut().zip(beat) {
+                row.beats_majority = beats;
+            }
+            sentence(
+                &rows,
+                chosen,
+                ("accuracy", rows[chosen].test.unwrap()),
+                0.01,
+            )
+        };
+        let hint = " Accuracy says little where one label is so frequent: put `f1-macro` first in `metrics` of the card, \
+                    perhaps with `loss = { class-weights = \"balanced\" }`.";
+        let nothing = "Nothing is shown to be better than predicting the majority class";
+        let choice = "the choice, a regression on word counts, has 0.963 [0.953, 0.973].";
+        assert_eq!(
+            said(0.963, [false; 2], 1),
+            format!("{nothing} (accuracy 0.963): {choice}{hint}")
+        );
+        assert_eq!(
+            said(0.963, [false; 2], 0),
+            format!("{nothing}: accuracy 0.963 [0.953, 0.973].{hint}")
+        );
+        // With labels that are about as frequent the metric is not the reason.
+        assert_eq!(
+            said(0.5, [false; 2], 1),
+            format!("{nothing} (accuracy 0.500): {choice}")
+        );
+        assert_eq!(
+            said(0.5, [false, true], 1),
+            format!(
+                "The choice is not shown to be better than predicting the majority class (accuracy 0.500): {choice}"
+            )
+        );
+        assert!(said(0.5, [true; 2], 1).starts_with("Fine-tune the last 2 layers: accuracy 0.963"));
     }
 
     #[test]
