@@ -104,7 +104,10 @@ pub(crate) fn conclude(
     let learning_curve = name.as_deref().map_or(Ok(Vec::new()), learning_curve)?;
     let score = chosen.and_then(|at| rows[at].test);
     let sentence = match (chosen, score) {
-        (Some(at), Some(score)) => sentence(&rows, at, (&scorer.metric, score), request.margin),
+        (Some(at), Some(score)) => {
+            let score = (scorer.metric.as_str(), score);
+            sentence(&rows, at, score, request.margin, parts.stopped)
+        }
         _ if parts.stopped => "Interrupted before anything could be compared.".to_string(),
         _ => "Nothing could be compared within the budget.".to_string(),
     };

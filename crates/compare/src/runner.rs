@@ -20,6 +20,9 @@ use crate::scorer::Scorer;
 use crate::strategies::{Entrant, SEPARATE, recipe};
 use crate::trial::{FINAL, Trial, TrialResult};
 
+/// Reason why a strategy has no score where the budget was too short for it.
+pub(crate) const NO_TIME: &str = "no time for it within the budget";
+
 /// An encoder, and what the usual settings of a run on it follow from.
 pub(crate) struct EncoderOfData {
     pub card: EncoderCard,
@@ -131,7 +134,7 @@ impl<'a> Runner<'a> {
         if self.is_stopped() {
             "interrupted before it was trained"
         } else {
-            "no time for it within the budget"
+            NO_TIME
         }
     }
 

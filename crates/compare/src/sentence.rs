@@ -2,6 +2,7 @@
 
 use crate::floors::MAJORITY;
 use crate::row::Row;
+use crate::runner::NO_TIME;
 use crate::scorer::Estimate;
 
 /// Names of the rows that the sentence always mentions.
@@ -10,12 +11,14 @@ const ALWAYS: [&str; 4] = ["full", "frozen", "vectors", "words"];
 /// Accuracy of the most frequent label from which on it leaves little room for a difference.
 const FREQUENT: f64 = 0.8;
 
-/// The result in a sentence, with the score of the chosen row by `metric`.
+/// The result in a sentence or two, with the score of the chosen row by `metric`; `stopped` where the comparison was
+/// interrupted.
 pub(crate) fn sentence(
     rows: &[Row],
     chosen: usize,
     (metric, score): (&str, Estimate),
     margin: f64,
+    stopped: bool,
 ) -> String {
     let best = &rows[chosen];
     let unbeaten = unbeaten(rows, chosen);
@@ -60,8 +63,27 @@ pub(crate) fn sentence(
         }
     }
     let hint = unbeaten.and_then(|majority| imbalance_hint(majority, metric));
-    let sentences = [format!("{}.", parts.join("; "))].into_iter().chain(hint);
+    let sentences = [format!("{}.", parts.join("; "))].into_iter();
+    let sentences = sentences.chain(hint).chain(untrained(rows, stopped));
     sentences.collect::<Vec<_>>().join(" ")
+}
+
+/// What a reader has to know where no strategy has a score: the choice is one among baselines.
+fn untrained(rows: &[Row], stopped: bool) -> Option<String> {
+    let mut strategies = rows.iter().filter(|row| row.is_strategy);
+    if strategies.clone().any(|row| row.test.is_some()) {
+        return None;
+    }
+    if stopped {
+        return Some(
+            "It was interrupted before any strategy that trains on the encoder had a score.".into(),
+        );
+    }
+    let is_short = strategies.any(|row| row.note.as_deref() == Some(NO_TIME));
+    is_short.then(|| {
+        "No strategy that trains on the encoder had time: a larger `--budget` lets them take part."
+            .into()
+    })
 }
 
 /// The row of the most frequent answer, where the choice is that or not shown to be better.
@@ -204,7 +226,7 @@ mod tests {
             row(("lora", "LoRA"), 0.7, 0.7, Some((-0.14, -0.2, -0.1)), 100.0),
         ];
         assert_eq!(
-            sentence(&rows, 2, ("accuracy", rows[2].test.unwrap()), 0.01),
+            sentence(&rows, 2, ("accuracy", rows[2].test.unwrap()), 0.01, false),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], at 41 % of the time of full fine-tuning per epoch; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
         );
@@ -231,7 +253,7 @@ mod tests {
             on("small", "vectors", 0.70, loses),
         ];
         assert_eq!(
-            sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01),
+            sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01, false),
             "Last-2 on large: accuracy 0.850 [0.840, 0.860], at 100 % of the time of full fine-tuning per epoch; \
              full on small loses 0.100; full on large loses 0.100."
         );
@@ -249,9 +271,33 @@ mod tests {
         for (row, encoder) in rows[1..].iter_mut().zip(["small", "small", "large"]) {
             row.encoder = Some(encoder.into());
         }
-        let sentence = sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01);
+        let sentence = sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01, false);
         assert!(sentence.contains("; vectors is not decided"), "{sentence}");
         assert!(!sentence.contains("others"), "{sentence}");
+    }
+
+    #[test]
+    fn that_no_strategy_had_time_is_said() {
+        let said = |note: Option<&str>, test: Option<Estimate>, stopped: bool| {
+            let mut rows = [
+                row(("words", "words"), 0.8, 0.8, None, 0.1),
+                row(("full", "full"), 0.7, 0.7, None, 9.0),
+            ];
+            rows[0].is_strategy = false;
+            rows[1].note = note.map(str::to_string);
+            rows[1].test = test;
+            let score = ("accuracy", rows[0].test.unwrap());
+            sentence(&rows, 0, score, 0.01, stopped)
+        };
+        assert!(said(Some(NO_TIME), None, false).contains("a larger `--budget`"));
+        assert!(said(Some(NO_TIME), None, true).contains("It was interrupted before any"));
+        assert!(!said(Some("diverged at every learning rate"), None, false).contains("--budget"));
+        let trained = Estimate {
+            value: 0.7,
+            low: 0.6,
+            high: 0.8,
+        };
+        assert!(!said(None, Some(trained), true).contains("interrupted"));
     }
 
     #[test]
@@ -273,6 +319,7 @@ mod tests {
                 chosen,
                 ("accuracy", rows[chosen].test.unwrap()),
                 0.01,
+                false,
             )
         };
         let hint = " Accuracy says little where one label is so frequent: put `f1-macro` first in `metrics` of the card, \
@@ -317,7 +364,7 @@ mod tests {
             full,
         ];
         assert_eq!(
-            sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01),
+            sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01, false),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852]; full fine-tuning learned nothing in 5 s."
         );
     }

@@ -206,7 +206,8 @@ pub(crate) fn correct(
     let corrected = of_best.shifted(scorer.score(&chosen.part(&others)) - highest);
     comparison.score = Some(corrected);
     let score = (comparison.metric.as_str(), corrected);
-    comparison.sentence = sentence(&comparison.rows, at, score, comparison.margin);
+    let (margin, stopped) = (comparison.margin, comparison.stopped);
+    comparison.sentence = sentence(&comparison.rows, at, score, margin, stopped);
     if let Some(raw) = raw {
         let examples = match partial.len() {
             0 => "the same examples".to_string(),
