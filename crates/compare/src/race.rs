@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::candidate::{Candidate, by_dev, is_behind, leaders};
 use crate::clock::Clock;
 use crate::cost::Evaluated;
-use crate::first_stage::{self, FirstTrial, by_importance, fitted};
+use crate::first_stage::{self, FirstTrial, Pace, by_importance, fitted, shortened};
 use crate::last_stage::{self, SEEDS};
 use crate::progress::{Progress, Stage};
 use crate::runner::Runner;
@@ -71,22 +71,63 @@ impl Race<'_> {
                 let fitting =
                     |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
                 let fitted = fitted(&trials, (&entrants, seconds), least, fitting)?;
-                Some((fitted, predicts_test))
+                Some((fitted, (share, predicts_test)))
             });
-        let (trials, predicts_test) = fitted.unwrap_or_default();
-        for FirstTrial {
-            candidate: at,
-            lr,
-            size,
-        } in trials
-        {
-            let trial = self.trial(&candidates[at], (lr, 1), size, predicts_test)?;
-            if let Some(trial) = trial {
-                candidates[at].add(lr, trial);
-            }
-        }
+        let (mut trials, stage) = fitted.unwrap_or_default();
+        first_stage::sort(&mut trials, |at| rates[at][0]);
+        self.run_first(candidates, &trials, stage)?;
         for candidate in candidates {
             candidate.choose_rate(self.runner.no_time());
+        }
+        Ok(())
+    }
+
+    /// Runs the trials of the first stage, until which this share of the first stages is over: as planned while they take as
+    /// long as estimated, and shortened after one that took longer.
+    fn run_first(
+        &self,
+        candidates: &mut [Candidate],
+        trials: &[FirstTrial],
+        (share, predicts_test): (f64, bool),
+    ) -> Result<()> {
+        let entrants: Vec<Entrant> = candidates.iter().map(|one| one.entrant).collect();
+        let mut pace = Pace::default();
+        for (
+            place,
+            &FirstTrial {
+                candidate: at,
+                lr,
+                size,
+            },
+        ) in trials.iter().enumerate()
+        {
+            let tried: Vec<bool> = candidates
+                .iter()
+                .map(|one| !one.trials.is_empty())
+                .collect();
+            let is_slow = pace.slowdown() > SLACK;
+            let sized = if is_slow {
+                let left = (self.left_of_first_stages(share), self.clock.left_of(LAST));
+                let fitting =
+                    |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
+                let known = (&entrants[..], &tried[..]);
+                shortened(&trials[place..], known, left, pace.slowdown(), fitting)
+            } else {
+                Some((size, false))
+            };
+            let Some((size, is_late)) = sized else {
+                continue;
+            };
+            let predicts_test = predicts_test || is_late;
+            let estimated = candidates[at]
+                .cost
+                .seconds(size, self.evaluated(predicts_test));
+            if let Some(trial) = self.trial(&candidates[at], (lr, 1), size, predicts_test)? {
+                if !tried[at] {
+                    pace.add(trial.seconds, estimated);
+                }
+                candidates[at].add(lr, trial);
+            }
         }
         Ok(())
     }
