@@ -30,6 +30,36 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn a_comparison_tells_its_stages_where_no_terminal_is() {
+    let checkout = Checkout::with(&[]);
+    let out = checkout.path("out");
+    let out = out.to_str().expect("UTF-8");
+    let compare = |more: &[&str]| {
+        let arguments = ["compare", "fixture-tweets", "--encoder", "fixture-bert"];
+        let short = ["--budget", "6s", "--strategies", "frozen", "--out", out];
+        checkout.run(&[&arguments[..], &short, more].concat())
+    };
+    let said = compare(&[]);
+    for stage in [
+        "left, loading encoders",
+        "left, measuring frozen",
+        "left, floors",
+    ] {
+        assert!(said.err.contains(stage), "{}", said.err);
+    }
+    assert_eq!(compare(&["--quiet"]).err, "");
+    let said = compare(&["--log-format", "json"]);
+    let stages: Vec<Value> = events(&said);
+    let is_stage = |event: &&Value| event["event"] == "stage";
+    let floors = stages
+        .iter()
+        .filter(is_stage)
+        .find(|one| one["message"] == "floors");
+    let left = floors.and_then(|event| event["seconds-left"].as_f64());
+    assert!(left.is_some_and(|left| left < 6.0), "{}", said.err);
+}
+
+#[test]
 fn a_sweep_tells_programs_and_tensorboard_and_keeps_a_log_of_every_run() {
     let checkout = Checkout::with(&[("tune", TUNE)]);
     let curves = checkout.path("curves");

@@ -1,6 +1,7 @@
 //! `totune compare`.
 
 mod folder;
+mod progress;
 mod terminal;
 
 use std::ffi::OsString;
@@ -17,7 +18,7 @@ use totune_data::guess::{Hints, draft, name};
 use totune_sweep::Machine;
 
 use self::folder::Folder;
-use self::terminal::Line;
+use self::progress::Line;
 use crate::command::data::{self, hints::HintArgs};
 use crate::command::train;
 use crate::command::train::fit::{Origin, ToSave, print_saved};
@@ -25,6 +26,7 @@ use crate::command::train::options::as_options;
 use crate::context::Context;
 use crate::exit;
 use crate::interval::budget;
+use crate::print;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
@@ -129,7 +131,8 @@ impl Compare {
         let out = self.out.clone();
         let out = out.unwrap_or_else(|| Path::new("compare").join(&data.name));
         let folder = Folder::open(&out, &data, self.replace)?; // before the minutes that follow
-        let line = Line::new(context.global.quiet || self.json);
+        // With `--json` only what a program asked for.
+        let line = Line::new(context.global.quiet || (self.json && !print::is_json()));
         let request = Request {
             encoders,
             pairs,

@@ -1,14 +1,6 @@
-//! A comparison on a terminal: its progress, and its result as a table.
+//! The result of a comparison as a table on a terminal.
 
-use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
-use totune_adapt::StepEvent;
-use totune_compare::{Comparison, Progress, Stage};
-
-use crate::print::{self, Level};
-use crate::progress::redraws;
+use totune_compare::Comparison;
 
 /// The result as a table.
 pub(super) fn table(comparison: &Comparison) -> String {
@@ -53,55 +45,4 @@ pub(super) fn table(comparison: &Comparison) -> String {
     lines.push(String::new());
     lines.extend(comparison.notes.iter().cloned());
     lines.join("\n") + "\n"
-}
-
-/// One line with the stage and the remaining budget.
-pub(super) struct Line {
-    bar: ProgressBar,
-    quiet: bool,
-}
-
-impl Line {
-    pub(super) fn new(quiet: bool) -> Self {
-        let bar = if quiet || !redraws() {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::no_length()
-        };
-        let style = ProgressStyle::with_template("{spinner} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Self { bar, quiet }
-    }
-
-    pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-
-    fn show(&self, stage: &Stage, more: &str) {
-        let left = (stage.budget - stage.spent).max(0.0);
-        let left = Duration::from_secs(left as u64);
-        self.bar
-            .set_message(format!("{left:?} left, {}{more}", stage.what));
-        self.bar.tick();
-    }
-}
-
-impl Progress for Line {
-    fn stage(&self, stage: &Stage) {
-        self.show(stage, "");
-    }
-
-    fn step(&self, stage: &Stage, step: &StepEvent) {
-        self.show(stage, &format!(", step {}/{}", step.step, step.steps));
-    }
-
-    fn trained(&self, stage: &Stage, dev: Option<f64>, seconds: f64) {
-        if print::is_json() && !self.quiet {
-            let fields = json!({ "message": stage.what, "dev": dev, "seconds": seconds });
-            print::event(Level::Info, "trained", None, fields);
-        }
-        let dev = dev.map_or("no score".to_string(), |dev| format!("{dev:.3} on dev"));
-        self.bar
-            .println(format!("  {}: {dev}, {seconds:.1} s", stage.what));
-    }
 }
