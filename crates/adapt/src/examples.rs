@@ -36,6 +36,14 @@ pub struct Examples {
 }
 
 impl Examples {
+    /// Number of rows that fill `most` tokens, after which they may have been cut. Sentences to tag are split instead, and
+    /// texts apart have limits of their own.
+    pub fn n_full(&self, most: usize) -> usize {
+        let is_full =
+            |row: &&Row| row.words.is_none() && !row.encoded.apart && row.encoded.ids.len() >= most;
+        self.rows.iter().filter(is_full).count()
+    }
+
     /// Number of examples.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -21,6 +21,7 @@ mod floors;
 mod folds;
 mod last_stage;
 mod learning_curve;
+mod long_texts;
 mod measuring;
 mod model;
 mod page;
@@ -177,6 +178,7 @@ fn by_race(
 ) -> Result<Outcome> {
     let clock = request.clock;
     let mut notes = data.notes.clone();
+    notes.extend(long_texts::notes(&runner.encoders));
     // By the fastest candidate, since all are evaluated on the same examples.
     let seconds = candidates.iter().map(|candidate| candidate.cost.predict);
     let seconds = seconds.fold(f64::INFINITY, f64::min).max(1e-9);
@@ -247,11 +249,12 @@ fn by_folds(
         .collect();
     // All scores are of the same examples: there is no other split that the choice was made on.
     rows.iter_mut().for_each(|scored| scored.row.dev = None);
+    let long_texts = long_texts::notes(&runner.encoders);
     let parts = ComparisonInput {
         scorer,
         rows,
         test: Some(all),
-        notes: data.notes.clone(),
+        notes: data.notes.iter().cloned().chain(long_texts).collect(),
         stopped: runner.is_stopped(),
     };
     let mut outcome = comparison::conclude(data, request, parts, &|_| Ok(Vec::new()))?;

@@ -27,6 +27,8 @@ pub(crate) const NO_TIME: &str = "no time for it within the budget";
 pub(crate) struct EncoderOfData {
     pub card: EncoderCard,
     pub facts: DataFacts,
+    /// Lengths of training inputs in tokens, or of a sample of them, the shortest one first.
+    pub lengths: Vec<usize>,
 }
 
 impl EncoderOfData {
@@ -71,7 +73,12 @@ impl<'a> Runner<'a> {
         let of_data = encoders.iter().map(|name| {
             let card = cards.find(name)?.clone();
             let facts = inputs.facts(&train.name, &card)?;
-            Ok(EncoderOfData { card, facts })
+            let lengths = inputs.lengths(&train.name, &card)?;
+            Ok(EncoderOfData {
+                card,
+                facts,
+                lengths,
+            })
         });
         let encoders = of_data.collect::<Result<Vec<EncoderOfData>>>()?;
         let splits = splits.into_iter();

@@ -231,6 +231,16 @@ fn texts_longer_than_the_encoder_reads_are_cut() {
     let comparison = comparison(&checkout, &arguments);
     let score = row(&comparison, "last-1")["test"]["value"].as_f64();
     assert!(score.is_some(), "{comparison}");
+    let note = "fill the 64 tokens that `fixture-bert` reads of each: 60 of 60;";
+    assert!(
+        comparison["notes"].to_string().contains(note),
+        "{comparison}"
+    );
+    let card = file.replace(".csv", ".toml");
+    let train = ["train", &card, "--encoder", "fixture-bert"];
+    let said = checkout.run(&[&train[..], &["--strategy", "frozen", "--epochs", "1"]].concat());
+    let note = "note: texts that fill the 64 tokens that the model reads: 60 of 60;";
+    assert_eq!(said.err.matches(note).count(), 1, "{}", said.err);
 }
 
 #[test]

@@ -178,6 +178,24 @@ impl Inputs {
     /// When one of them was not loaded, or an example cannot be tokenized.
     pub fn facts(&self, dataset: &str, encoder: &EncoderCard) -> Result<DataFacts> {
         let train = self.dataset(dataset, "train")?;
+        let lengths = self.lengths(dataset, encoder)?;
+        let at = (lengths.len() * 99 / 100).min(lengths.len().saturating_sub(1));
+        Ok(DataFacts {
+            task: train.task,
+            loss: train.loss,
+            n_train: train.examples.len(),
+            has_dev: self.dataset(dataset, "dev").is_ok(),
+            length: lengths.get(at).copied().unwrap_or(0),
+        })
+    }
+
+    /// The numbers of tokens of the training inputs of the dataset of this name, or of a sample of them, in ascending order.
+    /// Longer inputs than a recipe lets `encoder` read by default count as so long.
+    ///
+    /// # Errors
+    /// When one of them was not loaded, or an example cannot be tokenized.
+    pub fn lengths(&self, dataset: &str, encoder: &EncoderCard) -> Result<Vec<usize>> {
+        let train = self.dataset(dataset, "train")?;
         // A sample of a few thousand inputs suffices, and tokenizing all of a large dataset takes a while.
         let step = train.examples.len().div_ceil(MEASURED_INPUTS).max(1);
         let sample: Vec<Example> = train.examples.iter().step_by(step).cloned().collect();
@@ -190,14 +208,7 @@ impl Inputs {
         let rows = reader.rows(&sample, &encoding, self.threads)?;
         let mut lengths: Vec<usize> = rows.encoded.iter().map(|row| row.ids.len()).collect();
         lengths.sort_unstable();
-        let at = (lengths.len() * 99 / 100).min(lengths.len().saturating_sub(1));
-        Ok(DataFacts {
-            task: train.task,
-            loss: train.loss,
-            n_train: train.examples.len(),
-            has_dev: self.dataset(dataset, "dev").is_ok(),
-            length: lengths.get(at).copied().unwrap_or(0),
-        })
+        Ok(lengths)
     }
 
     /// A split of a dataset that was loaded.

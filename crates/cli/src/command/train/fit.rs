@@ -87,6 +87,9 @@ impl Job<'_> {
             return Ok(exit::STOPPED);
         };
         let facts = Facts::of(&prepared.task);
+        if !context.global.quiet {
+            self.note_long_texts(&prepared);
+        }
         let outcome = self.fit(context, machine, prepared)?;
         match &outcome.stop {
             Stop::Interrupted => {
@@ -123,6 +126,30 @@ impl Job<'_> {
             }
         }
         Ok(exit::OK)
+    }
+
+    /// Warns about texts that the model may not read to their ends.
+    fn note_long_texts(&self, prepared: &Prepared) {
+        let (task, most) = (&prepared.task, prepared.training.max_length);
+        let parts = [Some(&task.train), task.dev.as_ref(), Some(&task.test)];
+        let parts = parts.into_iter().flatten();
+        let full: usize = parts.clone().map(|part| part.n_full(most)).sum();
+        if full == 0 {
+            return;
+        }
+        let n: usize = parts.map(Examples::len).sum();
+        let (name, limit) = (
+            &self.origin.encoder.name,
+            self.origin.encoder.architecture.max_length(),
+        );
+        let hint = if most < limit {
+            format!("--max-length sets the number of tokens, {limit} at most with `{name}`")
+        } else {
+            format!("`{name}` reads no more of a text, other encoders may")
+        };
+        eprintln!(
+            "note: texts that fill the {most} tokens that the model reads: {full} of {n}; what follows in them is not read ({hint})"
+        );
     }
 
     /// Trains with progress output.

@@ -62,7 +62,8 @@ pub struct Train {
     /// Examples per step [default: 16; 32 from 5,000 training examples on]
     #[arg(long, value_name = "N")]
     batch_size: Option<usize>,
-    /// Maximum number of tokens of an input; longer ones are truncated [default: that of 99 % of inputs, at most 256]
+    /// Maximum number of tokens of an input; longer ones are truncated [default: that of 99 % of inputs, at most 256
+    /// and what the encoder reads, 128 with the default one]
     #[arg(long, value_name = "N")]
     max_length: Option<usize>,
     /// Pooling into the vector that labels are computed from [default: that of transformers]
