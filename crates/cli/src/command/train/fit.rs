@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use totune_adapt::{Examples, Objective, Outcome, Stop, Switch, TaskData, has_learned};
+use totune_adapt::{Examples, Objective, Outcome, Stop, Switch, TaskData};
 use totune_data::{Card, Dataset};
 use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, TrainedModel, save};
 use totune_model::{AnyEncoder, EncoderCard};
@@ -13,16 +13,13 @@ use totune_sweep::{
     Watched, Work,
 };
 
+use super::learned;
 use crate::context::Context;
 use crate::exit;
 use crate::progress::{Audience, Curves};
 
 /// Message where training was stopped from outside.
 const INTERRUPTED: &str = "interrupted; nothing was saved";
-
-/// Note on a training after which one answer for all would have been as good on dev.
-const NOTHING_LEARNED: &str = "the model has learned nothing: on dev it is no better than one answer for every example. More \
-epochs (--epochs), another learning rate (--lr) or another strategy may help; `totune compare` tries several";
 
 /// Origin of a saved model.
 #[derive(Clone, Copy)]
@@ -105,8 +102,10 @@ impl Job<'_> {
             Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
         }
         print_scores(&outcome, facts.sizes);
-        if !has_learned(&outcome.predictions, &facts.objective) && !context.global.quiet {
-            eprintln!("{NOTHING_LEARNED}");
+        if let Some(note) = learned::note(&outcome, &facts.objective, &facts.metrics)
+            && !context.global.quiet
+        {
+            eprintln!("{note}");
         }
         if let Some(folder) = folder {
             let loaded = self.inputs.loaded(&self.origin.encoder.name)?;

@@ -1,6 +1,7 @@
 //! `totune train`: one model on a dataset of the user's own.
 
 pub(super) mod fit;
+mod learned;
 pub(super) mod options;
 mod rerun;
 
