@@ -165,18 +165,33 @@ impl Project {
     /// When none has: the message lists the profiles that there are.
     pub fn experiments_with(&self, paper: &str, profile: &str) -> Result<Vec<Experiment>> {
         let mut experiments = self.experiments(paper)?;
-        let mut profiles: Vec<&str> = experiments
-            .iter()
-            .flat_map(|experiment| experiment.profiles())
-            .collect();
-        profiles.sort_unstable();
-        profiles.dedup();
+        let profiles = profiles(&experiments);
         if !profiles.contains(&profile) {
             let unknown = suggest::unknown("profile", profile, &profiles);
             bail!("{paper}: {unknown}");
         }
         experiments.retain(|experiment| experiment.profiles().contains(&profile));
         Ok(experiments)
+    }
+
+    /// The profiles of one paper, in alphabetical order.
+    ///
+    /// # Errors
+    /// When the paper is unknown, or an experiment cannot be read.
+    pub fn profiles(&self, paper: &str) -> Result<Vec<String>> {
+        let experiments = self.experiments(paper)?;
+        let profiles = profiles(&experiments);
+        Ok(profiles.into_iter().map(str::to_string).collect())
+    }
+
+    /// The profiles of one paper that have results, in alphabetical order.
+    pub fn profiles_with_results(&self, paper: &str) -> Vec<String> {
+        let entries = self.entries(&self.root.join("results").join(paper));
+        let entries = entries.unwrap_or_default().into_iter();
+        let with_rows = entries.filter(|entry| entry.join("runs.parquet").is_file());
+        let mut names: Vec<String> = with_rows.map(|entry| name_of(&entry)).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Folder of the merged tables of a paper and profile.
@@ -212,6 +227,15 @@ fn experiment_files(entries: &[PathBuf]) -> Vec<&PathBuf> {
         name.ends_with(".toml") && !OTHERS.contains(&name.as_str())
     };
     entries.iter().filter(is_grid).collect()
+}
+
+/// The profiles of experiments, each once, in alphabetical order.
+fn profiles(experiments: &[Experiment]) -> Vec<&str> {
+    let profiles = experiments.iter().flat_map(|one| one.profiles());
+    let mut profiles: Vec<&str> = profiles.collect();
+    profiles.sort_unstable();
+    profiles.dedup();
+    profiles
 }
 
 fn name_of(path: &Path) -> String {

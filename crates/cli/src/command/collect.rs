@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use totune_sweep::{Plan, Selection, collect, upgrade_results};
 
+use crate::command::selection::PaperProfile;
 use crate::context::Context;
 use crate::exit;
 
@@ -15,11 +16,9 @@ Examples:
   totune collect hart2020 small --partial     although runs are missing
   totune collect hart2020 small --upgrade     only earlier results, with today's names of arms")]
 pub struct Collect {
-    /// Paper, such as hart2020
-    pub paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    pub profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
     /// Collect even if runs are missing; earlier tables are replaced
     #[arg(long)]
     pub partial: bool,
@@ -31,17 +30,18 @@ pub struct Collect {
 impl Collect {
     /// Collects, and prints a summary.
     pub fn run(self, context: &Context) -> Result<u8> {
+        let (paper, profile) = self.of.named(&context.project)?;
         if self.upgrade {
-            let runs = upgrade_results(&context.project, &self.paper, &self.profile)?;
+            let runs = upgrade_results(&context.project, &paper, &profile)?;
             if !context.global.quiet {
                 eprintln!("{runs} runs");
             }
-            let folder = context.project.results(&self.paper, &self.profile);
+            let folder = context.project.results(&paper, &profile);
             println!("{}", folder.display());
             return Ok(exit::OK);
         }
         let selection = Selection::default();
-        let plan = Plan::new(context.places(), &self.paper, &self.profile, &selection)?;
+        let plan = Plan::new(context.places(), &paper, &profile, &selection)?;
         let collected = collect(context.places(), &plan, self.partial)?;
         if !context.global.quiet {
             let absent = match collected.absent {

@@ -106,13 +106,8 @@ fn first_with_results(context: &Context, paper: &str) -> Result<String> {
             return Ok(profile.to_string());
         }
     }
-    let with_rows = |folder: &Path| -> Vec<String> {
-        let names = folders(folder);
-        let has_rows = |name: &String| folder.join(name).join("runs.parquet").is_file();
-        names.into_iter().filter(has_rows).collect()
-    };
     let results = project.root.join("results");
-    let others = with_rows(&results.join(paper));
+    let others = project.profiles_with_results(paper);
     if !others.is_empty() {
         bail!("{paper}: name a profile, found: {}", others.join(", "));
     }
@@ -121,7 +116,7 @@ fn first_with_results(context: &Context, paper: &str) -> Result<String> {
     }
     let known = folders(&results)
         .into_iter()
-        .filter(|name| !with_rows(&results.join(name)).is_empty())
+        .filter(|name| !project.profiles_with_results(name).is_empty())
         .collect::<Vec<_>>();
     let near = match near(paper, known.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`?"),

@@ -7,6 +7,7 @@ use clap::Args;
 use totune_doctor::{Examination, Grid, table};
 use totune_sweep::Project;
 
+use crate::command::selection::profile;
 use crate::exit;
 use crate::global::Global;
 use crate::shipped;
@@ -25,9 +26,8 @@ Exit code 1: it cannot run.")]
 pub struct Doctor {
     /// Paper, such as hart2020; without one, everything is looked at
     pub paper: Option<String>,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    pub profile: String,
+    /// Profile: fixture, mini, small, base or paper [default: paper, or the only one that there is]
+    pub profile: Option<String>,
     /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
@@ -42,7 +42,10 @@ impl Doctor {
         let shipped = shipped::folder(&project.root)?;
         let project = project.over(shipped);
         let grid = self.paper.as_deref();
-        let grid = grid.map(|paper| Grid::of(&project, paper, &self.profile));
+        let grid = grid.map(|paper| {
+            let profile = profile(&project, paper, self.profile.as_deref())?;
+            Grid::of(&project, paper, &profile)
+        });
         let grid = grid.transpose()?;
         let roots = global.roots(&project.root);
         let examination = Examination::new(&project, &roots, grid.as_ref());

@@ -7,6 +7,7 @@ use clap::Args;
 use totune_report::Request;
 use totune_sweep::read_results;
 
+use crate::command::selection::PaperProfile;
 use crate::context::Context;
 use crate::exit;
 
@@ -19,11 +20,9 @@ Example:
 Reads results/<paper>/<profile>/ and writes reports/<paper>/<profile>/, and reports/index.html over
 all reports. The same results give the same bytes.")]
 pub struct Report {
-    /// Paper, such as hart2020
-    pub paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    pub profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
 }
 
 impl Report {
@@ -31,8 +30,9 @@ impl Report {
     pub fn run(self, context: &Context) -> Result<u8> {
         // Refuses an unknown paper or profile with the list of those that exist.
         let project = &context.project;
-        project.experiments_with(&self.paper, &self.profile)?;
-        println!("{}", write(context, &self.paper, &self.profile)?.display());
+        let (paper, profile) = self.of.named(project)?;
+        project.experiments_with(&paper, &profile)?;
+        println!("{}", write(context, &paper, &profile)?.display());
         Ok(exit::OK)
     }
 }
@@ -42,8 +42,12 @@ pub fn write(context: &Context, paper: &str, profile: &str) -> Result<PathBuf> {
     let results = context.project.results(paper, profile);
     ensure!(
         results.join("runs.parquet").is_file(),
-        "{}: no results there; `totune reproduce {paper} {profile}` makes them",
-        context.shown(&results)
+        "{}: no results there; {}`totune reproduce {paper} {profile}` makes them",
+        context.shown(&results),
+        match context.project.profiles_with_results(paper).as_slice() {
+            [] => String::new(),
+            others => format!("there are some of `{}`; ", others.join("`, `")),
+        }
     );
     let request = Request {
         project_root: context.project.root.clone(),

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use totune_sweep::{Plan, Selection, collect};
 
+use crate::command::selection::PaperProfile;
 use crate::command::sweep::Others;
 use crate::context::Context;
 use crate::exit;
@@ -17,14 +18,13 @@ Examples:
   totune reproduce hart2020 fixture              tiny committed data and encoder, offline, a minute
   totune reproduce hart2020 small --device cpu
   totune reproduce hart2020                      the paper's own encoder and sizes (profile paper)
+  totune reproduce reviews                       an experiment of your own, with the only profile it has
 
 Finished runs are kept. The last line is the path of the page.")]
 pub struct Reproduce {
-    /// Paper, such as hart2020
-    pub paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    pub profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
     /// Rerun failed runs
     #[arg(long)]
     pub retry_failed: bool,
@@ -44,14 +44,15 @@ impl Reproduce {
             ..Selection::default()
         };
         let interval = self.checkpointing.checkpoint_every;
-        let of = (self.paper.as_str(), self.profile.as_str());
+        let (paper, profile) = self.of.named(&context.project)?;
+        let of = (paper.as_str(), profile.as_str());
         let output = (interval, &self.curves);
         let code = super::sweep::execute(context, of, selection, Others::Await, output)?;
         if code == exit::STOPPED {
             return Ok(code);
         }
         let everything = Selection::default();
-        let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
+        let plan = Plan::new(context.places(), &paper, &profile, &everything)?;
         let collected = collect(context.places(), &plan, false)?;
         if !context.global.quiet {
             eprintln!(
@@ -60,7 +61,7 @@ impl Reproduce {
                 context.shown(&collected.folder)
             );
         }
-        let page = super::report::write(context, &self.paper, &self.profile)?;
+        let page = super::report::write(context, &paper, &profile)?;
         println!("{}", page.display());
         Ok(code)
     }

@@ -1,10 +1,48 @@
-//! Options that select runs of a plan.
+//! Arguments that name a paper's profile, and options that select runs of its plan.
 
 use anyhow::Result;
 use clap::Args;
-use totune_sweep::{Plan, Selection, Shard};
+use totune_sweep::{Plan, Project, Selection, Shard};
 
 use crate::context::Context;
+
+/// The profile of commands that name none, where a paper has several.
+const DEFAULT: &str = "paper";
+
+/// A paper and one of its profiles.
+#[derive(Debug, Args)]
+pub struct PaperProfile {
+    /// Paper, such as hart2020
+    paper: String,
+    /// Profile: fixture, mini, small, base or paper [default: paper, or the only one that there is]
+    profile: Option<String>,
+}
+
+impl PaperProfile {
+    /// The paper and its profile.
+    ///
+    /// # Errors
+    /// When no profile is named, and the paper is unknown or an experiment cannot be read.
+    pub fn named(&self, project: &Project) -> Result<(String, String)> {
+        let profile = profile(project, &self.paper, self.profile.as_deref())?;
+        Ok((self.paper.clone(), profile))
+    }
+}
+
+/// The named profile of a paper; without a name the only one that the paper has, or `paper`.
+///
+/// # Errors
+/// When none is named, and the paper is unknown or an experiment cannot be read.
+pub fn profile(project: &Project, paper: &str, named: Option<&str>) -> Result<String> {
+    if let Some(named) = named {
+        return Ok(named.to_string());
+    }
+    let all = project.profiles(paper)?;
+    Ok(match all.as_slice() {
+        [only] => only.clone(),
+        _ => DEFAULT.to_string(),
+    })
+}
 
 /// Options that name a part of a grid.
 #[derive(Debug, Args)]
@@ -44,11 +82,9 @@ impl NamedRuns {
 /// Selection of runs.
 #[derive(Debug, Args)]
 pub struct RunSelection {
-    /// Paper, such as hart2020
-    pub paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    pub profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
     /// Only the run with this id or unambiguous prefix of it; may be given several times
     #[arg(long, value_name = "RUN-ID")]
     only: Vec<String>,
@@ -66,17 +102,19 @@ pub struct RunSelection {
 impl RunSelection {
     /// The selected runs.
     pub fn plan(&self, context: &Context) -> Result<Plan> {
-        Plan::new(
-            context.places(),
-            &self.paper,
-            &self.profile,
-            &self.selection(),
-        )
+        let (paper, profile) = self.named(context)?;
+        Plan::new(context.places(), &paper, &profile, &self.selection())
+    }
+
+    /// The paper and its profile.
+    pub fn named(&self, context: &Context) -> Result<(String, String)> {
+        self.of.named(&context.project)
     }
 
     /// The selection on a command line, as arguments.
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec![self.paper.clone(), self.profile.clone()];
+        let mut arguments = vec![self.of.paper.clone()];
+        arguments.extend(self.of.profile.clone());
         let only: (&str, &[String]) = ("--only", &self.only);
         for (name, values) in [only].into_iter().chain(self.named.options()) {
             arguments.extend(

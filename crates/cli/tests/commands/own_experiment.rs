@@ -21,7 +21,25 @@ fn a_new_experiment_runs_as_it_is_and_has_a_page() {
         .replace(", epochs = 10", "")
         .replace("[profiles.own]", "[profiles.own]\nepochs = 1");
     checkout.write(path, &short);
-    checkout.succeed(&["reproduce", "mine", "own"]);
+    // Its only profile need not be named.
+    let unfinished = checkout.run(&["report", "mine"]);
+    assert_eq!(unfinished.code, Some(2), "{}", unfinished.err);
+    let expected = "results/mine/own: no results there; `totune reproduce mine own` makes them";
+    assert!(unfinished.err.contains(expected), "{}", unfinished.err);
+    checkout.succeed(&["reproduce", "mine"]);
+    let page = checkout.succeed(&["report", "mine"]);
+    assert!(
+        page.trim_end().ends_with("reports/mine/own/index.html"),
+        "{page}"
+    );
+    checkout.write(
+        path,
+        &short.replace("[profiles.own]", "[profiles.paper]\n[profiles.own]"),
+    );
+    let unnamed = checkout.run(&["report", "mine"]);
+    let expected = "results/mine/paper: no results there; there are some of `own`; `totune reproduce mine paper` makes them";
+    assert!(unnamed.err.contains(expected), "{}", unnamed.err);
+    checkout.write(path, &short);
     let table = std::fs::read_to_string(checkout.path("reports/mine/own/tables/scores.md"));
     let table = table.expect("a table");
     let places = ["Frozen encoder", "Last two layers", "All layers"].map(|title| table.find(title));

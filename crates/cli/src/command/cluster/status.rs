@@ -10,6 +10,7 @@ use totune_cluster::{Job, Meaning, Slurm, Submission};
 use totune_sweep::{Plan, Selection, State};
 
 use super::submissions;
+use crate::command::selection::PaperProfile;
 use crate::command::sweep::{counts, state};
 use crate::context::Context;
 use crate::exit;
@@ -24,11 +25,9 @@ Examples:
 The run folders decide what is done. `squeue` and `sacct` are asked once, about the jobs that
 `sweep submit` recorded. Without a submission only the run folders are read.")]
 pub struct StatusArgs {
-    /// Paper, such as hart2020
-    paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
@@ -42,11 +41,9 @@ Example:
 
 `totune sweep submit` again continues with what is left.")]
 pub struct CancelArgs {
-    /// Paper, such as hart2020
-    paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
 }
 
 /// Status of a sweep.
@@ -82,13 +79,9 @@ struct RunStatus {
 impl StatusArgs {
     /// Asks, and prints what was found.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let plan = Plan::new(
-            context.places(),
-            &self.paper,
-            &self.profile,
-            &Selection::default(),
-        )?;
-        let submitted = Submission::all(&submissions(context), &self.paper, &self.profile)?;
+        let (paper, profile) = self.of.named(&context.project)?;
+        let plan = Plan::new(context.places(), &paper, &profile, &Selection::default())?;
+        let submitted = Submission::all(&submissions(context), &paper, &profile)?;
         let status = Status::new(context, &plan, &submitted);
         if self.json {
             println!("{}", serde_json::to_string_pretty(&status)?);
@@ -212,7 +205,8 @@ fn jobs(submitted: &[(PathBuf, Submission)]) -> (Option<Vec<Job>>, String) {
 impl CancelArgs {
     /// Cancels the jobs of all submissions that were not cancelled before.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let submitted = Submission::all(&submissions(context), &self.paper, &self.profile)?;
+        let (paper, profile) = self.of.named(&context.project)?;
+        let submitted = Submission::all(&submissions(context), &paper, &profile)?;
         let open = submitted
             .into_iter()
             .filter(|(_, record)| !record.cancelled);
@@ -227,7 +221,7 @@ impl CancelArgs {
         }
         if !context.global.quiet {
             match cancelled.len() {
-                0 => eprintln!("no submission of {} {} to cancel", self.paper, self.profile),
+                0 => eprintln!("no submission of {paper} {profile} to cancel"),
                 _ => eprintln!("cancelled: {}", cancelled.join(", ")),
             }
         }

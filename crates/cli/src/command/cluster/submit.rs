@@ -97,7 +97,7 @@ impl SubmitArgs {
         let Some((first, second)) = self.workers(context, &slurm)? else {
             return Ok(exit::OK);
         };
-        let (paper, profile) = (&self.which.paper, &self.which.profile);
+        let (paper, profile) = self.which.named(context)?;
         let name = format!("totune-{paper}-{profile}-{}", totune_record::unique_name());
         let folder = submissions(context).join(&name);
         totune_record::create_folder(&folder)?;
@@ -123,8 +123,8 @@ impl SubmitArgs {
         }
         let mut record = Submission {
             name,
-            paper: paper.clone(),
-            profile: profile.clone(),
+            paper,
+            profile,
             submitted: timestamp(),
             arrays: Vec::new(),
             collect: None,
@@ -255,8 +255,8 @@ impl SubmitArgs {
     /// The command that collects; it needs no device.
     fn collect(&self, context: &Context) -> Result<Vec<String>> {
         let mut command = jobs::program(context)?;
-        let (paper, profile) = (self.which.paper.as_str(), self.which.profile.as_str());
-        command.extend(["collect", paper, profile].map(String::from));
+        let (paper, profile) = self.which.named(context)?;
+        command.extend(["collect".to_string(), paper, profile]);
         if self.partial {
             command.push("--partial".to_string());
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use totune_sweep::{Phases, Plan, State};
 
-use crate::command::selection::NamedRuns;
+use crate::command::selection::{NamedRuns, PaperProfile};
 use crate::context::Context;
 use crate::exit;
 use crate::progress::span;
@@ -30,11 +30,9 @@ publishing  writing the results
 
 Only runs that one process did from beginning to end in this folder have phases.")]
 pub struct ProfileArgs {
-    /// Paper, such as hart2020
-    paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
     /// Part of the grid.
     #[command(flatten)]
     named: NamedRuns,
@@ -69,10 +67,11 @@ impl ProfileArgs {
     /// Prints the phases of the selected runs.
     pub fn run(self, context: &Context) -> Result<u8> {
         let selection = self.named.selection();
-        let plan = Plan::new(context.places(), &self.paper, &self.profile, &selection)?;
+        let (paper, profile) = self.of.named(&context.project)?;
+        let plan = Plan::new(context.places(), &paper, &profile, &selection)?;
         let mut found = Profile {
-            paper: self.paper,
-            profile: self.profile,
+            paper,
+            profile,
             unknown: 0,
             experiments: BTreeMap::new(),
             all: Sum::default(),

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
+use crate::command::selection::PaperProfile;
 use crate::context::Context;
 use crate::exit;
 
@@ -15,17 +16,16 @@ Examples:
 
 On the machine before: totune collect wang2023 small --partial")]
 pub struct RestoreArgs {
-    /// Paper, such as hart2020
-    paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
 }
 
 impl RestoreArgs {
     /// Restores the runs.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let restored = totune_sweep::restore(context.places(), &self.paper, &self.profile)?;
+        let (paper, profile) = self.of.named(&context.project)?;
+        let restored = totune_sweep::restore(context.places(), &paper, &profile)?;
         if !context.global.quiet {
             eprintln!(
                 "{} runs restored, {} were there",

@@ -72,7 +72,8 @@ impl RunArgs {
             let devices = devices.times(self.processes);
             return devices.run(context, self.worker, &selected);
         }
-        let of = (self.which.paper.as_str(), self.which.profile.as_str());
+        let (paper, profile) = self.which.named(context)?;
+        let of = (paper.as_str(), profile.as_str());
         let selection = Selection {
             worker: self.worker,
             ..self.which.selection()

@@ -5,7 +5,7 @@ use clap::Args;
 use totune_record::TimingRow;
 use totune_sweep::{Noise, Plan, Selection, Silent, TimingEvent, TimingRequest, TimingSummary};
 
-use crate::command::selection::NamedRuns;
+use crate::command::selection::{NamedRuns, PaperProfile};
 use crate::context::Context;
 use crate::exit;
 
@@ -26,11 +26,9 @@ results/<paper>/<profile>/timing.parquet, and curves and costs of `totune report
 else should run meanwhile: a machine that is not quiet is refused.
 An interrupted pass resumes when the same command is run again.")]
 pub struct TimeArgs {
-    /// Paper, such as hart2020
-    paper: String,
-    /// Profile: fixture, mini, small, base or paper
-    #[arg(default_value = "paper")]
-    profile: String,
+    /// The grid.
+    #[command(flatten)]
+    of: PaperProfile,
     /// Epochs to time in each phase
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
@@ -53,7 +51,8 @@ impl TimeArgs {
     pub fn run(self, context: &Context) -> Result<u8> {
         // The whole plan, whatever is timed of it: rows of kinds that it lacks are removed.
         let everything = Selection::default();
-        let plan = Plan::new(context.places(), &self.paper, &self.profile, &everything)?;
+        let (paper, profile) = self.of.named(&context.project)?;
+        let plan = Plan::new(context.places(), &paper, &profile, &everything)?;
         let only = self.named.selection();
         let machine = context.machine()?;
         let quiet = context.global.quiet;
