@@ -91,6 +91,34 @@ fn a_dataset_is_fetched_once_and_the_codes_say_what_happened() {
 }
 
 #[test]
+fn without_names_nothing_is_fetched() {
+    let (address, count) = server();
+    let entry = format!(
+        "[[fetch]]\nkind = 'url'\nurl = '{address}/hello'\nto = 'hello/greeting.txt'\nsha256 = '{HELLO}'\nsize = 5"
+    );
+    let checkout = checkout(&entry);
+    let said = checkout.run(&["data", "fetch"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    for expected in [
+        "expected those of datasets to fetch, or --all",
+        "hello ",
+        "5 B",
+    ] {
+        assert!(said.err.contains(expected), "{}", said.err);
+    }
+    let said = checkout.run(&["encoders", "fetch"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("all-minilm-l6-v2"), "{}", said.err);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    // What there is may be asked without names.
+    let offline = checkout.run(&["encoders", "fetch", "--offline"]);
+    assert_eq!(offline.code, Some(1), "{}", offline.err);
+    assert!(offline.out.contains("missing"), "{}", offline.out);
+    let both = checkout.run(&["data", "fetch", "hello", "--all"]);
+    assert!(both.err.contains("cannot be used with"), "{}", both.err);
+}
+
+#[test]
 fn what_cannot_be_fetched_says_how_to_get_it() {
     let checkout = checkout("");
     let said = checkout.run(&["data", "fetch", "hello"]);

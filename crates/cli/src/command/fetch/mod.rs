@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use totune_data::Card;
-use totune_fetch::{Allow, Fetcher, Job, Kind, Progress, Settings, Silent};
+use totune_fetch::{Allow, Fetch, Fetcher, Job, Kind, Progress, Settings, Silent};
+use totune_model::EncoderCard;
 
 use crate::context::Context;
 use crate::download_progress::DownloadProgress;
@@ -15,14 +16,14 @@ mod outcome;
 mod wanted;
 
 use outcome::{FileOutcome, Outcome, look, print_total};
-use wanted::{Wanted, of_dataset, of_encoder};
+use wanted::{Wanted, no_names, of_dataset, of_encoder};
 
 const EXIT: &str = "\
 Exit codes:
   0    everything asked for is there and verified; with --dry-run: nothing is missing
   1    something is missing, could not be fetched, or has no public download (its instructions are
        printed)
-  2    unknown name, or a card that cannot be read
+  2    unknown name, no name, or a card that cannot be read
   75   ended by SIGTERM, SIGUSR1 or SIGUSR2; rerun the same command to resume
   130  interrupted by Ctrl-C; rerun the same command to resume";
 
@@ -30,7 +31,8 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:\n  totune data fetch --dry-run\n  totune data fetch rte\n\n{EXIT}"))]
 pub struct FetchDatasets {
-    /// Datasets to fetch [default: all that can be fetched]
+    /// Datasets to fetch; without names --dry-run and --offline look at all that can be fetched
+    #[arg(conflicts_with = "all")]
     pub names: Vec<String>,
     /// Options of the download.
     #[command(flatten)]
@@ -41,7 +43,8 @@ pub struct FetchDatasets {
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:\n  totune encoders fetch --dry-run\n  totune encoders fetch bert-base-uncased\n\n{EXIT}"))]
 pub struct FetchEncoders {
-    /// Encoders to fetch [default: all that can be fetched]
+    /// Encoders to fetch; without names --dry-run and --offline look at all that can be fetched
+    #[arg(conflicts_with = "all")]
     pub names: Vec<String>,
     /// Options of the download.
     #[command(flatten)]
@@ -51,6 +54,9 @@ pub struct FetchEncoders {
 /// Options of downloads.
 #[derive(Debug, Args)]
 pub struct How {
+    /// Fetch all that can be fetched
+    #[arg(long)]
+    pub all: bool,
     /// List what would be fetched, from where and how large it is, and fetch nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -76,7 +82,12 @@ impl FetchDatasets {
         let cards: Vec<&Card> = if self.names.is_empty() {
             broken = exit::broken_cards(catalogue.broken());
             let cards = catalogue.cards().iter();
-            cards.filter(|card| !card.fetch.is_empty()).collect()
+            let cards: Vec<&Card> = cards.filter(|card| !card.fetch.is_empty()).collect();
+            let listed = cards
+                .iter()
+                .map(|card| (card.name.as_str(), &card.fetch[..]));
+            self.how.check_all("datasets", listed)?;
+            cards
         } else {
             self.names
                 .iter()
@@ -103,18 +114,37 @@ impl FetchEncoders {
         } else {
             self.names.iter().map(String::as_str).collect()
         };
-        let mut wanted = Vec::new();
-        for name in names {
-            let card = catalogue.find(name)?;
-            if !self.names.is_empty() || !card.fetch.is_empty() {
-                wanted.push(of_encoder(context, card));
-            }
+        let cards = names.into_iter().map(|name| catalogue.find(name));
+        let mut cards: Vec<&EncoderCard> = cards.collect::<Result<_>>()?;
+        if self.names.is_empty() {
+            cards.retain(|card| !card.fetch.is_empty());
+            let listed = cards
+                .iter()
+                .map(|card| (card.name.as_str(), &card.fetch[..]));
+            self.how.check_all("encoders", listed)?;
         }
+        let wanted = cards.into_iter().map(|card| of_encoder(context, card));
+        let wanted = wanted.collect();
         Ok(broken.max(self.how.run(context, self.how.settings(), wanted)?))
     }
 }
 
 impl How {
+    /// Refuses to fetch everything where that was not asked for.
+    fn check_all<'a>(
+        &self,
+        what: &str,
+        cards: impl Iterator<Item = (&'a str, &'a [Fetch])>,
+    ) -> Result<()> {
+        if self.all || self.dry_run || self.settings().offline {
+            return Ok(());
+        }
+        match no_names(what, cards) {
+            Some(message) => bail!(message),
+            None => Ok(()),
+        }
+    }
+
     fn settings(&self) -> Settings {
         let mut settings = Settings::of_process();
         settings.offline |= self.offline;

@@ -122,7 +122,7 @@ impl Outcome {
     }
 }
 
-fn size(bytes: Option<u64>) -> String {
+pub(super) fn size(bytes: Option<u64>) -> String {
     bytes.map_or_else(
         || "size unknown".to_string(),
         |bytes| HumanBytes(bytes).to_string(),

@@ -9,6 +9,7 @@ use totune_data::Card;
 use totune_fetch::{Fetch, Job, Settings, Sha256, Source};
 use totune_model::EncoderCard;
 
+use super::outcome::size;
 use crate::context::Context;
 
 /// Downloads that a card requires, and instructions for manual ones.
@@ -18,6 +19,27 @@ pub(super) struct Wanted {
     pub(super) jobs: Vec<Job>,
     /// The files, where all of them exist in another form, such as another layout.
     pub(super) otherwise: Option<Vec<PathBuf>>,
+}
+
+/// The message where no names were given, with what the `cards` can fetch; `None` where that is nothing. All of it is many
+/// gigabytes.
+pub(super) fn no_names<'a>(
+    what: &str,
+    cards: impl Iterator<Item = (&'a str, &'a [Fetch])>,
+) -> Option<String> {
+    let lines = cards.map(|(name, fetch)| {
+        let sizes = fetch.iter().flat_map(Fetch::downloads).map(|one| one.size);
+        let known: Option<u64> = sizes.sum();
+        let known = known.map(|bytes| format!(" ({})", size(Some(bytes))));
+        format!("\n  {name}{}", known.unwrap_or_default())
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| {
+        format!(
+            "found no names, expected those of {what} to fetch, or --all; there are:{}",
+            lines.concat()
+        )
+    })
 }
 
 pub(super) fn of_dataset(context: &Context, settings: &Settings, card: &Card) -> Result<Wanted> {
