@@ -9,6 +9,9 @@ use crate::trial::Size;
 /// Strategies at the beginning of the list whose second learning rate matters more than another strategy.
 const LEADING: usize = 3;
 
+/// Bisections of a time; it is found to a millionth of the whole.
+const BISECTIONS: usize = 20;
+
 /// A trial of the first stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FirstTrial {
@@ -65,6 +68,59 @@ pub(crate) fn fitted(
             })
         });
         fitted.collect()
+    })
+}
+
+/// The trials of the first of `trials`, `most` at most, that share `seconds` where they do not fit into equal shares: each
+/// has what its smallest size needs, and the same time at most beyond that. `fitting` gives the size within some seconds,
+/// and the seconds that it will take.
+pub(crate) fn unequal(
+    trials: &[(usize, f64)],
+    seconds: f64,
+    most: usize,
+    fitting: impl Fn(usize, f64) -> Option<(Size, f64)>,
+) -> Option<Vec<FirstTrial>> {
+    let fitting = &fitting;
+    // Two times next to each other between which a condition becomes true.
+    let until = |is_true: &dyn Fn(f64) -> bool| {
+        let (mut before, mut after) = (0.0, seconds);
+        for _ in 0..BISECTIONS {
+            let middle = (before + after) / 2.0;
+            if is_true(middle) {
+                after = middle;
+            } else {
+                before = middle;
+            }
+        }
+        (before, after)
+    };
+    (1..=most.min(trials.len())).rev().find_map(|n| {
+        let chosen = &trials[..n];
+        let needed = chosen.iter().map(|&(at, _)| {
+            fitting(at, seconds)?;
+            Some(until(&|time| fitting(at, time).is_some()).1)
+        });
+        let needed: Vec<f64> = needed.collect::<Option<_>>()?;
+        let sized = |time: f64| {
+            let each = chosen.iter().zip(&needed);
+            each.filter_map(move |(&(at, _), needed)| fitting(at, time.max(*needed)))
+        };
+        let is_too_long = |time: f64| sized(time).map(|(_, taken)| taken).sum::<f64>() > seconds;
+        if is_too_long(0.0) {
+            return None;
+        }
+        let time = if is_too_long(seconds) {
+            until(&is_too_long).0
+        } else {
+            seconds
+        };
+        let sizes = chosen.iter().zip(sized(time));
+        let sizes = sizes.map(|(&(candidate, lr), (size, _))| FirstTrial {
+            candidate,
+            lr,
+            size,
+        });
+        Some(sizes.collect())
     })
 }
 
@@ -214,6 +270,31 @@ mod tests {
             "no strategy is left out while another has two trials"
         );
         assert_eq!(fit(29.0), None);
+    }
+
+    #[test]
+    fn where_equal_shares_are_too_short_each_has_what_it_needs() {
+        // An example takes 1 s in the first strategy and 6 s in the second, and a trial needs ten, and has 40 at most.
+        let trials = [(0, 1.0), (1, 1.0), (0, 3.0)];
+        let sizes = |seconds: f64| -> Option<Vec<usize>> {
+            let fitting = |at: usize, seconds: f64| {
+                let of_example = [1.0, 6.0][at];
+                let examples = ((seconds / of_example) as usize).min(40);
+                let size = Size {
+                    examples,
+                    epochs: 1,
+                };
+                (examples >= 10).then_some((size, examples as f64 * of_example))
+            };
+            let found = unequal(&trials, seconds, 2, fitting)?.into_iter();
+            Some(found.map(|one| one.size.examples).collect())
+        };
+        assert_eq!(sizes(9.0), None);
+        assert_eq!(sizes(69.0), Some(vec![40]), "no time for both");
+        assert_eq!(sizes(70.5), Some(vec![10, 10]));
+        assert_eq!(sizes(90.5), Some(vec![30, 10]));
+        assert_eq!(sizes(159.5), Some(vec![40, 19]));
+        assert_eq!(sizes(900.0), Some(vec![40, 40]));
     }
 
     fn trial(candidate: usize, lr: f64, examples: usize) -> FirstTrial {

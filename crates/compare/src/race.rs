@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::candidate::{Candidate, by_dev, is_behind, leaders};
 use crate::clock::Clock;
 use crate::cost::Evaluated;
-use crate::first_stage::{self, FirstTrial, Pace, by_importance, fitted, shortened};
+use crate::first_stage::{self, FirstTrial, Pace, by_importance, fitted, shortened, unequal};
 use crate::last_stage::{self, SEEDS};
 use crate::progress::{Progress, Stage};
 use crate::runner::Runner;
@@ -56,23 +56,30 @@ impl Race<'_> {
     }
 
     /// Runs the learning rates of all strategies for the same time, as far as they fit. Where not even the leading ones
-    /// do, they have the time of the second stage too, and at last that of the whole race; their trials predict test then,
-    /// since no other may follow.
+    /// do, they have the time of the second stage too, and at last that of the whole race, each as much as it needs at least;
+    /// their trials predict test then, since no other may follow.
     fn first(&self, candidates: &mut [Candidate]) -> Result<()> {
         let rates: Vec<[f64; 2]> = candidates.iter().map(|one| one.rates).collect();
         let entrants: Vec<Entrant> = candidates.iter().map(|one| one.entrant).collect();
         let trials = by_importance(&rates);
         let least = first_stage::least(candidates.len());
-        let stages = [(FIRST, least, false), (SECOND, least, true), (1.0, 1, true)];
-        let fitted = stages
-            .into_iter()
-            .find_map(|(share, least, predicts_test)| {
-                let seconds = self.left_of_first_stages(share);
-                let fitting =
-                    |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
-                let fitted = fitted(&trials, (&entrants, seconds), least, fitting)?;
-                Some((fitted, (share, predicts_test)))
-            });
+        let stages = [(FIRST, false), (SECOND, true)];
+        let fitted = stages.into_iter().find_map(|(share, predicts_test)| {
+            let seconds = self.left_of_first_stages(share);
+            let fitting =
+                |at: usize, seconds| self.fitting(&candidates[at], seconds, predicts_test);
+            let fitted = fitted(&trials, (&entrants, seconds), least, fitting)?;
+            Some((fitted, (share, predicts_test)))
+        });
+        let fitted = fitted.or_else(|| {
+            let fitting = |at: usize, seconds| {
+                let size = self.fitting(&candidates[at], seconds, true)?;
+                let taken = candidates[at].cost.seconds(size, self.evaluated(true));
+                Some((size, taken * SLACK))
+            };
+            let seconds = self.left_of_first_stages(1.0);
+            Some((unequal(&trials, seconds, least, fitting)?, (1.0, true)))
+        });
         let (mut trials, stage) = fitted.unwrap_or_default();
         first_stage::sort(&mut trials, |at| rates[at][0]);
         self.run_first(candidates, &trials, stage)?;
