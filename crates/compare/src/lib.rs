@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod candidate;
+mod caveats;
 mod choice;
 mod clock;
 mod comparison;
@@ -24,6 +25,7 @@ mod learning_curve;
 mod long_texts;
 mod measuring;
 mod model;
+mod pace;
 mod page;
 mod predictions;
 mod progress;

@@ -11,8 +11,9 @@ use anyhow::Result;
 use crate::candidate::{Candidate, by_dev, is_behind, leaders};
 use crate::clock::Clock;
 use crate::cost::Evaluated;
-use crate::first_stage::{self, FirstTrial, Pace, by_importance, fitted, shortened, unequal};
+use crate::first_stage::{self, FirstTrial, by_importance, fitted, unequal};
 use crate::last_stage::{self, SEEDS};
+use crate::pace::{self, Pace, shortened};
 use crate::progress::{Progress, Stage};
 use crate::runner::Runner;
 use crate::strategies::Entrant;
@@ -81,7 +82,7 @@ impl Race<'_> {
             Some((unequal(&trials, seconds, least, fitting)?, (1.0, true)))
         });
         let (mut trials, stage) = fitted.unwrap_or_default();
-        first_stage::sort(&mut trials, |at| rates[at][0]);
+        pace::sort(&mut trials, |at| rates[at][0]);
         self.run_first(candidates, &trials, stage)?;
         for candidate in candidates {
             candidate.choose_rate(self.runner.no_time());

@@ -1,15 +1,12 @@
 //! The result of a comparison in words.
 
+use crate::caveats::{imbalance_hint, no_better, unbeaten, untrained, with_interval};
 use crate::floors::MAJORITY;
 use crate::row::Row;
-use crate::runner::NO_TIME;
 use crate::scorer::Estimate;
 
 /// Names of the rows that the sentence always mentions.
 const ALWAYS: [&str; 4] = ["full", "frozen", "vectors", "words"];
-
-/// Accuracy of the most frequent label from which on it leaves little room for a difference.
-const FREQUENT: f64 = 0.8;
 
 /// The result in a sentence or two, with the score of the chosen row by `metric`; `stopped` where the comparison was
 /// interrupted.
@@ -68,70 +65,6 @@ pub(crate) fn sentence(
     sentences.collect::<Vec<_>>().join(" ")
 }
 
-/// What a reader has to know where no strategy has a score: the choice is one among baselines.
-fn untrained(rows: &[Row], stopped: bool) -> Option<String> {
-    let mut strategies = rows.iter().filter(|row| row.is_strategy);
-    if strategies.clone().any(|row| row.test.is_some()) {
-        return None;
-    }
-    if stopped {
-        return Some(
-            "It was interrupted before any strategy that trains on the encoder had a score.".into(),
-        );
-    }
-    let is_short = strategies.any(|row| row.note.as_deref() == Some(NO_TIME));
-    is_short.then(|| {
-        "No strategy that trains on the encoder had time: a larger `--budget` lets them take part."
-            .into()
-    })
-}
-
-/// The row of the most frequent answer, where the choice is that or not shown to be better.
-fn unbeaten(rows: &[Row], chosen: usize) -> Option<&Row> {
-    let majority = rows.iter().find(|row| row.name == MAJORITY)?;
-    (majority.test.is_some() && !rows[chosen].beats_majority).then_some(majority)
-}
-
-/// The first part of the sentence where the choice is not shown to be better than the most frequent answer.
-fn no_better(
-    majority: &Row,
-    rows: &[Row],
-    chosen: usize,
-    (metric, score): (&str, Estimate),
-) -> String {
-    let floor = majority.title.replacen("predict", "predicting", 1);
-    let score = with_interval(score);
-    if rows[chosen].name == MAJORITY {
-        return format!("Nothing is shown to be better than {floor}: {metric} {score}");
-    }
-    let subject = if rows.iter().any(|row| row.beats_majority) {
-        "The choice is not"
-    } else {
-        "Nothing is"
-    };
-    let of_floor = majority.test.map_or(f64::NAN, |test| test.value);
-    format!(
-        "{subject} shown to be better than {floor} ({metric} {of_floor:.3}): the choice, {}, has {score}",
-        rows[chosen].noun
-    )
-}
-
-/// A hint where nearly all examples have one label, of which accuracy tells little.
-fn imbalance_hint(majority: &Row, metric: &str) -> Option<String> {
-    let is_frequent = majority.test.is_some_and(|test| test.value >= FREQUENT);
-    (metric == "accuracy" && is_frequent).then(|| {
-        "Accuracy says little where one label is so frequent: put `f1-macro` first in `metrics` of the card, perhaps with \
-         `loss = { class-weights = \"balanced\" }`."
-            .to_string()
-    })
-}
-
-/// "0.842 [0.832, 0.852]".
-fn with_interval(score: Estimate) -> String {
-    let Estimate { value, low, high } = score;
-    format!("{value:.3} [{low:.3}, {high:.3}]")
-}
-
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
@@ -168,6 +101,7 @@ pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::NO_TIME;
 
     fn row(
         (name, noun): (&str, &str),
