@@ -116,6 +116,7 @@ mod tests {
             title: "fine-tune the last 2 layers".into(),
             noun: noun.into(),
             is_strategy: true,
+            beats_majority: true,
             dev: Some(dev),
             test: Some(estimate((test, test - 0.01, test + 0.01))),
             difference: difference.map(estimate),
@@ -245,7 +246,7 @@ mod tests {
                 row(("lora", "LoRA"), 0.95, 0.95, None, 9.0),
             ];
             rows[0].title = "predict the majority class".into();
-            for (row, beats) in rows[1..].iter_mut().zip(beat) {
+            for (row, beats) in rows.iter_mut().zip([false, beat[0], beat[1]]) {
                 row.beats_majority = beats;
             }
             sentence(
