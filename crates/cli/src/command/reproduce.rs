@@ -18,7 +18,7 @@ Examples:
   totune reproduce hart2020 fixture              tiny committed data and encoder, offline, a minute
   totune reproduce hart2020 small --device cpu
   totune reproduce hart2020                      the paper's own encoder and sizes (profile paper)
-  totune reproduce reviews                       an experiment of your own, with the only profile it has
+  totune reproduce reviews                       an experiment of your own, its only profile
 
 Finished runs are kept. The last line is the path of the page.")]
 pub struct Reproduce {
