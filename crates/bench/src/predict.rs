@@ -180,7 +180,7 @@ pub fn work(case: &Predicting, worker: &Worker) -> Result<()> {
     let version = format!("totune {}", env!("CARGO_PKG_VERSION"));
     answer(&version, || {
         let mut source = Source::open(&case.file, &ReadOptions::default(), &model.manifest, false)?;
-        let layout = Layout::of(source.kind(), &case.file, false);
+        let layout = Layout::of(source.kind(), &case.file, false)?;
         let out = case.file.with_extension("out.csv");
         let target = Target::stream(BufWriter::new(File::create(&out)?));
         let ended = predict(&model, &mut source, (target, layout), &mut |_| {

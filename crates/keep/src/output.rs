@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde_json::{Map, Value};
 use totune_data::{Target, label_sets};
 
@@ -24,9 +24,21 @@ pub enum Layout {
 
 impl Layout {
     /// The format for rows of this kind in a file of this name; with `json`, JSON lines.
-    pub fn of(kind: Kind, out: &Path, json: bool) -> Self {
+    ///
+    /// # Errors
+    /// When the name is that of another format than rows of this kind can be written in.
+    pub fn of(kind: Kind, out: &Path, json: bool) -> Result<Self> {
         let end = out.extension().and_then(|end| end.to_str()).unwrap_or("");
-        match (kind, end) {
+        let (rows, expected) = match kind {
+            Kind::Json => ("JSON objects", ".jsonl or .json"),
+            _ => ("lines with a word each", ".conll, or .jsonl"),
+        };
+        ensure!(
+            json || !matches!(kind, Kind::Json | Kind::Words) || !matches!(end, "csv" | "tsv"),
+            "--out: `{}`, but {rows} do not come out as the fields of a {end}; expected a name that ends in {expected}",
+            out.display()
+        );
+        Ok(match (kind, end) {
             _ if json => Self::Jsonl,
             (Kind::Json, _) | (_, "json" | "jsonl" | "ndjson") => Self::Jsonl,
             (Kind::Words, _) => Self::Words,
@@ -34,37 +46,50 @@ impl Layout {
             (Kind::Csv(separator), _) => Self::Delimited(separator.unwrap_or(b',')),
             (Kind::Tsv, "" | "txt") => Self::Delimited(b'\t'),
             (Kind::Tsv | Kind::Lines, _) => Self::Delimited(b','),
-        }
+        })
     }
 }
 
 /// Name of the predicted column.
 const PREDICTED: &str = "predicted";
+/// Key of the probabilities of the labels.
+const PROBABILITIES: &str = "probabilities";
 
 /// Writer of rows with their predictions.
 pub(crate) struct Sink<'a> {
     layout: Layout,
     labels: &'a [String],
     header: Vec<String>,
+    /// Names of the columns or keys that are added.
+    added: Vec<String>,
 }
 
 impl<'a> Sink<'a> {
     /// Writer for predictions of `manifest`'s model for the rows of `source`.
     ///
     /// # Errors
-    /// When the file has a column with the name of the prediction, such as one that was predicted before.
+    /// When the file has a column with the name of one that is added, such as a file that was predicted before.
     pub fn new(layout: Layout, source: &Source, manifest: &'a Manifest) -> Result<Self> {
         let header = source.header();
-        ensure!(
-            !header.iter().any(|name| name == PREDICTED),
-            "{}: has a column `{PREDICTED}`; expected none, since that is the name of the predictions: rename it, or predict \
-             the original file",
-            source.fields().shown
-        );
+        let labels = manifest.task.labels();
+        let has_probabilities = !labels.is_empty() && !source.fields().of_words;
+        let probabilities = match layout {
+            _ if !has_probabilities => Vec::new(),
+            Layout::Delimited(_) => labels.iter().map(|label| format!("p_{label}")).collect(),
+            Layout::Jsonl | Layout::Words => vec![PROBABILITIES.to_string()],
+        };
+        let added: Vec<String> = [PREDICTED.to_string()]
+            .into_iter()
+            .chain(probabilities)
+            .collect();
+        if let Some(name) = added.iter().find(|name| header.contains(name)) {
+            bail!("{}: has a column {}", source.fields().shown, taken(name));
+        }
         Ok(Self {
             layout,
-            labels: manifest.task.labels(),
+            labels,
             header,
+            added,
         })
     }
 
@@ -73,16 +98,16 @@ impl<'a> Sink<'a> {
         let Layout::Delimited(separator) = self.layout else {
             return Ok(Vec::new());
         };
-        let probabilities = self.labels.iter().map(|label| format!("p_{label}"));
-        let names = self.header.iter().cloned();
-        let names = names.chain([PREDICTED.to_string()]).chain(probabilities);
         let mut writer = delimited(separator);
-        writer.write_record(names)?;
+        writer.write_record(self.header.iter().chain(&self.added))?;
         Ok(writer.into_inner()?)
     }
 
-    /// Formats rows with their predictions.
-    pub fn rows(&self, window: &[(Record, Prediction)]) -> Result<Vec<u8>> {
+    /// Formats rows of `source` with their predictions.
+    ///
+    /// # Errors
+    /// When a JSON object has a key with the name of one that is added.
+    pub fn rows(&self, source: &Source, window: &[(Record, Prediction)]) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         match self.layout {
             Layout::Delimited(separator) => {
@@ -94,9 +119,7 @@ impl<'a> Sink<'a> {
             }
             Layout::Jsonl => {
                 for (record, prediction) in window {
-                    let object = object(record, prediction, self.labels, &self.header);
-                    serde_json::to_writer(&mut out, &object)?;
-                    out.push(b'\n');
+                    writeln!(out, "{}", self.object(source, record, prediction)?)?;
                 }
             }
             Layout::Words => {
@@ -122,13 +145,38 @@ impl<'a> Sink<'a> {
             Row::Object(_) | Row::Sentence(_) => {}
         }
         writer.write_field(shown(&prediction.predicted, self.labels))?;
-        if !self.labels.is_empty() {
+        if self.added.len() > 1 {
             let scores = prediction.scores.iter();
             scores
                 .map(|p| p.to_string())
                 .try_for_each(|p| writer.write_field(p))?;
         }
         Ok(writer.write_record(None::<&[u8]>)?)
+    }
+
+    /// A row as a JSON object with its prediction.
+    fn object(&self, source: &Source, record: &Record, prediction: &Prediction) -> Result<String> {
+        let more = predicted(prediction, self.labels);
+        let mut object = match &record.row {
+            Row::Object(object) => {
+                let keys = object.keys();
+                if let Some(name) = self.added.iter().find(|name| keys.contains(name)) {
+                    let problem = format!("has a key {}", taken(name));
+                    return Err(source.fields().at(record, &problem));
+                }
+                return Ok(object.with(&more));
+            }
+            Row::Fields(fields) => {
+                let named = self.header.iter().cloned().zip(fields.iter());
+                named
+                    .map(|(name, field)| (name, field.as_str().into()))
+                    .collect()
+            }
+            Row::Line(text) => Map::from_iter([("text".to_string(), text.clone().into())]),
+            Row::Sentence(lines) => Map::from_iter([("lines".to_string(), lines.clone().into())]),
+        };
+        object.extend(more);
+        Ok(Value::from(object).to_string())
     }
 
     fn words(&self, out: &mut Vec<u8>, record: &Record, prediction: &Prediction) -> Result<()> {
@@ -153,24 +201,15 @@ fn delimited(separator: u8) -> csv::Writer<Vec<u8>> {
     builder.delimiter(separator).from_writer(Vec::new())
 }
 
-/// A row as a JSON object with its prediction.
-fn object(
-    record: &Record,
-    prediction: &Prediction,
-    labels: &[String],
-    header: &[String],
-) -> Map<String, Value> {
-    let mut object = match &record.row {
-        Row::Object(object) => object.clone(),
-        Row::Fields(fields) => {
-            let named = header.iter().cloned().zip(fields.iter());
-            named
-                .map(|(name, field)| (name, field.as_str().into()))
-                .collect()
-        }
-        Row::Line(text) => Map::from_iter([("text".to_string(), text.clone().into())]),
-        Row::Sentence(lines) => Map::from_iter([("lines".to_string(), lines.clone().into())]),
-    };
+/// End of the message about a file that has a name already.
+fn taken(name: &str) -> String {
+    format!(
+        "`{name}`; expected none, since predictions get this name: rename it, or predict the original file"
+    )
+}
+
+/// The keys of a prediction in an object.
+fn predicted(prediction: &Prediction, labels: &[String]) -> Map<String, Value> {
     let predicted: Value = match &prediction.predicted {
         Target::Value(value) => (*value).into(),
         Target::Labels(places) | Target::Tags(places) => {
@@ -178,13 +217,13 @@ fn object(
         }
         other => shown(other, labels).into(),
     };
-    object.insert(PREDICTED.to_string(), predicted);
+    let mut keys = Map::from_iter([(PREDICTED.to_string(), predicted)]);
     if let Target::Class(_) | Target::Labels(_) = prediction.predicted {
         let named = labels.iter().cloned().zip(&prediction.scores);
         let named: Map<String, Value> = named.map(|(label, p)| (label, (*p).into())).collect();
-        object.insert("probabilities".to_string(), named.into());
+        keys.insert(PROBABILITIES.to_string(), named.into());
     }
-    object
+    keys
 }
 
 /// A prediction as text: the label's name, the names of several with `|` between them, the number, or the tags with spaces between.

@@ -74,7 +74,7 @@ pub fn predict(
         }
         let predicted = predicted(model, source, records)?;
         full.add_full(&predicted);
-        target.write(rows, &sink.rows(&predicted)?)?;
+        target.write(rows, &sink.rows(source, &predicted)?)?;
         Ok(progress(rows))
     })?;
     found.full = full;

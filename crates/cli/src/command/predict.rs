@@ -31,8 +31,13 @@ Examples:
   cat new.txt | totune predict my-model - --format lines --json | head
 
 Every row comes out as it went in, with the label in the column `predicted` and the probability of
-each label in `p_<label>`; a number or tags only in `predicted`. Words in columns (.conll) get the
-tag as the last column. A row with an empty text is predicted like any other.
+each label in `p_<label>`; a number or tags only in `predicted`. JSON objects get `predicted` and
+`probabilities` as their last keys, words in columns (.conll) the tag as the last column. A row with
+an empty text is predicted like any other.
+
+Where words are tagged, a text (a line of a .txt, or a string in JSON) is divided into words at white
+space. A .txt with as many columns on every line, and blank lines between groups of lines, has a
+word on each line.
 
 An interrupted command leaves FILE.part; the same command resumes it, and FILE has the same bytes
 as without the interruption.")]
@@ -173,7 +178,7 @@ impl Predict {
             Target::file(&out, self.restart)?
         };
         let (model, mut source, machine) = self.what.open(global, None, false)?;
-        let layout = Layout::of(source.kind(), &out, json);
+        let layout = Layout::of(source.kind(), &out, json)?;
         if target.resumed() > 0 && !global.quiet {
             eprintln!("resuming after {} rows", target.resumed());
         }

@@ -1,9 +1,10 @@
 //! Fields of a row that are used: its texts or words, its label or tags.
 
 use anyhow::{Context, Result, anyhow};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use totune_data::{Input, label_sets};
 
+use super::object::Object;
 use super::{hint, quoted};
 
 /// The columns that are used from each row of a file.
@@ -22,6 +23,8 @@ pub(crate) struct Fields {
     pub label_separator: Option<String>,
     /// Separator of joined columns.
     pub join: String,
+    /// Whether the model tags words, into which a text is divided at white space.
+    pub of_words: bool,
 }
 
 /// A column by name, and for delimited text by position.
@@ -42,7 +45,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) enum Row {
     Fields(Vec<String>),
-    Object(Map<String, Value>),
+    Object(Object),
     Line(String),
     /// The lines of a sentence.
     Sentence(Vec<String>),
@@ -52,7 +55,7 @@ impl Fields {
     /// Model input of a row.
     pub fn input(&self, record: &Record) -> Result<Input> {
         match &record.row {
-            Row::Line(text) => Ok(Input::Text(text.clone())),
+            Row::Line(text) => Ok(self.text(text.clone())),
             Row::Sentence(lines) => {
                 let words = lines.iter().filter(|line| is_word(line));
                 let first = |line: &String| cells(line).first().map(|word| word.to_string());
@@ -60,7 +63,7 @@ impl Fields {
             }
             Row::Object(object) if self.text.len() == 1 => {
                 let name = &self.text[0].name;
-                match object.get(name) {
+                match self.value(record, object, name)? {
                     Some(Value::Array(_)) => Ok(Input::Words(self.list(record, object, name)?)),
                     _ => self.texts(record),
                 }
@@ -85,10 +88,18 @@ impl Fields {
     fn texts(&self, record: &Record) -> Result<Input> {
         let first = self.joined(record, &self.text)?;
         Ok(if self.second.is_empty() {
-            Input::Text(first)
+            self.text(first)
         } else {
             Input::Pair(first, self.joined(record, &self.second)?)
         })
+    }
+
+    fn text(&self, text: String) -> Input {
+        if self.of_words {
+            Input::Words(text.split_whitespace().map(String::from).collect())
+        } else {
+            Input::Text(text)
+        }
     }
 
     fn joined(&self, record: &Record, columns: &[Column]) -> Result<String> {
@@ -108,8 +119,8 @@ impl Fields {
         let name = &column.name;
         match &record.row {
             Row::Fields(fields) => Ok(fields.get(column.place).cloned().unwrap_or_default()),
-            Row::Object(object) => match object.get(name) {
-                Some(Value::String(text)) => Ok(text.clone()),
+            Row::Object(object) => match self.value(record, object, name)? {
+                Some(Value::String(text)) => Ok(text),
                 Some(Value::Number(number)) => Ok(number.to_string()),
                 Some(Value::Bool(value)) => Ok(value.to_string()),
                 // The same as when datasets are read: no value is an empty field.
@@ -123,13 +134,17 @@ impl Fields {
         }
     }
 
-    fn list(
-        &self,
-        record: &Record,
-        object: &Map<String, Value>,
-        name: &str,
-    ) -> Result<Vec<String>> {
-        let Some(value) = object.get(name) else {
+    fn value(&self, record: &Record, object: &Object, name: &str) -> Result<Option<Value>> {
+        let value = object.get(name);
+        value.map_err(|error| {
+            // Everything is in one line for the reader of JSON.
+            let error = error.to_string().replace(" at line 1 ", " at ");
+            self.at(record, &format!("`{name}`: {error}, expected a text"))
+        })
+    }
+
+    fn list(&self, record: &Record, object: &Object, name: &str) -> Result<Vec<String>> {
+        let Some(value) = self.value(record, object, name)? else {
             return Err(self.missing(record, object, name));
         };
         let wrong = || {
@@ -170,7 +185,7 @@ impl Fields {
         let column = self.label.first();
         let column = column.context("no column of labels was asked for")?;
         if let Row::Object(object) = &record.row
-            && let Some(Value::Array(_)) = object.get(&column.name)
+            && let Some(Value::Array(_)) = self.value(record, object, &column.name)?
         {
             return self.list(record, object, &column.name);
         }
@@ -208,8 +223,8 @@ impl Fields {
         anyhow!("{}: line {}: {problem}", self.shown, record.line)
     }
 
-    fn missing(&self, record: &Record, object: &Map<String, Value>, name: &str) -> anyhow::Error {
-        let keys: Vec<String> = object.keys().cloned().collect();
+    fn missing(&self, record: &Record, object: &Object, name: &str) -> anyhow::Error {
+        let keys = object.keys();
         let hint = hint(name, &keys);
         let found = quoted(&keys);
         self.at(record, &format!("no key `{name}`{hint}found {found}"))
@@ -222,7 +237,7 @@ pub(crate) fn is_word(line: &str) -> bool {
 }
 
 /// The columns of a line.
-fn cells(line: &str) -> Vec<&str> {
+pub(super) fn cells(line: &str) -> Vec<&str> {
     if line.contains('\t') {
         line.split('\t').map(str::trim).collect()
     } else {

@@ -38,19 +38,19 @@ impl FromStr for Kind {
 }
 
 impl Kind {
-    /// Format of a file with this name, compressed or not; for a text file, lines of text or of words.
+    /// Format of a file with this name, compressed or not.
     ///
     /// # Errors
     /// When the name has no known extension.
-    pub fn of(path: &Path, tags_words: bool) -> Result<Self> {
+    pub fn of(path: &Path) -> Result<Self> {
         let name = uncompressed(path);
         let end = name.extension().and_then(|end| end.to_str()).unwrap_or("");
         Ok(match end.to_ascii_lowercase().as_str() {
             "csv" => Self::Csv(None),
             "tsv" => Self::Tsv,
             "json" | "jsonl" | "ndjson" => Self::Json,
-            "txt" if !tags_words => Self::Lines,
-            "txt" | "conll" | "bio" | "iob" => Self::Words,
+            "txt" => Self::Lines,
+            "conll" | "bio" | "iob" => Self::Words,
             _ => bail!(
                 "{}: the name does not say how the file is laid out; expected .csv, .tsv, .jsonl, .json, .txt or .conll, each also with .gz or .zst behind it, or --format",
                 path.display()

@@ -3,6 +3,7 @@
 mod fields;
 mod kind;
 mod listing;
+mod object;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
@@ -12,10 +13,11 @@ use anyhow::{Context, Result, bail, ensure};
 use totune_data::format::{Quotes, TextStream};
 use totune_data::{Joined, guess};
 
-use self::fields::Column;
+use self::fields::{Column, cells};
 pub(crate) use self::fields::{Fields, Record, Row, is_word};
 pub use self::kind::{Columns, Kind, ReadOptions};
 pub(crate) use self::listing::{hint, quoted};
+use self::object::Object;
 use crate::Manifest;
 
 /// A file whose rows are read one by one.
@@ -26,6 +28,29 @@ pub struct Source {
     /// Names of the columns of delimited text.
     header: Vec<String>,
     fields: Fields,
+}
+
+/// Whether these lines have a word each rather than a text: as many columns everywhere, and tags in the last one, or
+/// blank lines between groups of lines.
+fn has_columns(head: &str) -> bool {
+    let all: Vec<&str> = head.trim().lines().collect();
+    let words = all
+        .iter()
+        .filter(|line| is_word(line) && !line.trim().is_empty());
+    let lines: Vec<Vec<&str>> = words.map(|line| cells(line)).collect();
+    let Some(n) = lines.first().map(Vec::len) else {
+        return false;
+    };
+    let is_tag = |cell: &&&str| **cell == "O" || cell.starts_with("B-") || cell.starts_with("I-");
+    let tags = lines.iter().filter_map(|line| line.last()).filter(is_tag);
+    let has_tags = n > 1 && tags.count() == lines.len();
+    // Texts, too, may have blank lines between them.
+    let is_blank = |line: &str| line.trim().is_empty();
+    let has_groups = all
+        .windows(2)
+        .any(|two| !two.iter().any(|line| is_blank(line)));
+    let is_divided = has_groups && all.len() > lines.len();
+    lines.iter().all(|line| line.len() == n) && (has_tags || is_divided)
 }
 
 /// Division of the text into rows.
@@ -64,22 +89,18 @@ impl Source {
             None if from_stdin => {
                 bail!("standard input: expected --format, which says how it is laid out")
             }
-            None => Kind::of(path, tags_words)?,
-        };
-        let fits = match kind {
-            Kind::Words => tags_words,
-            Kind::Csv(_) | Kind::Tsv | Kind::Lines => !tags_words,
-            Kind::Json => true,
-        };
-        let (reads, expected) = if tags_words {
-            ("lists of words", "words or json")
-        } else {
-            ("texts", "csv, tsv, json or lines")
+            None => Kind::of(path)?,
         };
         let shown_as = shown.display();
         ensure!(
-            fits,
-            "{shown_as}: the model reads {reads}, expected {expected}"
+            tags_words || kind != Kind::Words,
+            "{shown_as}: the model reads texts, expected csv, tsv, json or lines"
+        );
+        ensure!(
+            !tags_words || !matches!(kind, Kind::Csv(_) | Kind::Tsv),
+            "{shown_as}: found fields, but the model tags words; expected a text on each line (.txt, or --format lines), \
+             JSON with a text or a list of words in each object (.jsonl or .json), or a word on each line (.conll, or \
+             --format words)"
         );
         let bytes: Box<dyn BufRead> = if from_stdin {
             Box::new(BufReader::new(stdin()))
@@ -89,7 +110,13 @@ impl Source {
                 file.with_context(|| format!("{shown_as}: cannot be read"))?,
             ))
         };
-        let text = TextStream::new(shown, bytes, reading.encoding.as_deref())?;
+        let mut text = TextStream::new(shown, bytes, reading.encoding.as_deref())?;
+        let may_be_words = tags_words && reading.kind.is_none() && kind == Kind::Lines;
+        let kind = if may_be_words && (labelled || has_columns(text.head()?)) {
+            Kind::Words
+        } else {
+            kind
+        };
         Self::new(text, (shown, kind), &reading.columns, manifest, labelled)
     }
 
@@ -139,6 +166,7 @@ impl Source {
                 label_columns: false,
                 label_separator: manifest.columns.label_separator.clone(),
                 join: manifest.columns.join.clone(),
+                of_words: manifest.objective().is_about_words(),
             },
         };
         source.read_header(columns, manifest)?;
@@ -185,8 +213,13 @@ impl Source {
         if matches!(self.kind, Kind::Lines | Kind::Words) {
             ensure!(
                 !labelled || self.kind == Kind::Words,
-                "{}: lines of text have no labels, expected csv, tsv or json",
-                self.fields.shown
+                "{}: lines of text have no labels, expected {}",
+                self.fields.shown,
+                if self.fields.of_words {
+                    "words or json"
+                } else {
+                    "csv, tsv or json"
+                }
             );
             ensure!(
                 !manifest.input.is_pair,
@@ -331,7 +364,7 @@ impl Source {
     }
 
     fn object(&self, line: usize, text: &str) -> Result<Record> {
-        let object = serde_json::from_str(text);
+        let object = Object::new(text);
         let shown = &self.fields.shown;
         let object =
             object.with_context(|| format!("{shown}: line {line}: expected a JSON object"))?;

@@ -10,7 +10,8 @@ use burn::tensor::Device;
 use support::{Untrained, devices, sentences, texts};
 use totune_data::{Input, Target as Gold, Task};
 use totune_keep::{
-    Layout, Prediction, ReadOptions, RowCount, SavedModel, Source, Target, evaluate, predict,
+    Kind, Layout, Prediction, ReadOptions, RowCount, SavedModel, Source, Target, TaskFacts,
+    evaluate, predict,
 };
 
 /// `n,text`, `1,A kite` and `2,Zoë €` on three lines, as gzip and zstd store them.
@@ -67,7 +68,7 @@ impl Files {
 
     fn predicted(&self, name: &str, text: &str, json: bool) -> String {
         let mut source = self.source(name, text, false).expect("a file");
-        let layout = Layout::of(source.kind(), Path::new("-"), json);
+        let layout = Layout::of(source.kind(), Path::new("-"), json).expect("a layout");
         let mut out = Vec::new();
         let target = Target::stream(&mut out);
         let ended = predict(&self.model, &mut source, (target, layout), &mut |_| {
@@ -173,6 +174,137 @@ fn tags_come_out_behind_their_words() {
     let out = files.predicted("new.jsonl", "{\"text\": [\"My\", \"lanterns\"]}\n", false);
     let object: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(object["predicted"].as_array().expect("tags").len(), 2);
+}
+
+#[test]
+fn objects_come_out_as_they_went_in() {
+    let files = Files::new(Task::Classification, &texts());
+    let rows = [
+        r#"{"zip":"x", "text":"nice","order":12345678901234567890123,"v": 1.10,"in":{"a":{"b":1}}}"#,
+        r#"{"text":"so","big":1e400}"#,
+        r#"{ "text" : "so" }"#,
+    ];
+    let out = files.predicted("new.jsonl", &rows.join("\n"), false);
+    for (row, out) in rows.iter().zip(out.lines()) {
+        let own = row.strip_suffix('}').expect("an object").trim_end();
+        let added = out.strip_prefix(own).expect("the same text");
+        assert!(added.starts_with(",\"predicted\":\""), "{added}");
+    }
+    // An element of an array may have several lines.
+    let array = "[\n  {\"n\": 1,\n   \"text\": \"a  b\"\n  },\n  {\"text\": \"c\"}\n]\n";
+    let out = files.predicted("new.json", array, false);
+    assert_eq!(out.lines().count(), 2);
+    assert!(
+        out.starts_with("{\"n\": 1,\"text\": \"a  b\",\"predicted\":"),
+        "{out}"
+    );
+    let error = files.error("new.jsonl", "{\"text\": \"a\"}\n{\"text\": 1e400}\n", false);
+    assert!(
+        error.ends_with(
+            "new.jsonl: line 2: `text`: number out of range at column 14, expected a text"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_predictions_add_is_not_there_before() {
+    let files = Files::new(Task::Classification, &texts());
+    for (name, text, expected) in [
+        (
+            "a.csv",
+            "text,predicted\na,1\n",
+            "has a column `predicted`; expected none",
+        ),
+        (
+            "a.csv",
+            "text,probabilities\na,1\n",
+            "has a column `probabilities`; expected none",
+        ),
+        (
+            "a.jsonl",
+            "{\"text\": \"a\"}\n{\"text\": \"a\", \"predicted\": 1}\n",
+            "a.jsonl: line 2: has a key `predicted`; expected none",
+        ),
+        (
+            "a.jsonl",
+            "{\"probabilities\": 1, \"text\": \"a\"}\n",
+            "a.jsonl: line 1: has a key `probabilities`; expected none",
+        ),
+    ] {
+        let error = files.error(name, text, false);
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+    let mut source = files
+        .source("a.csv", "text,p_01\na,1\n", false)
+        .expect("a file");
+    let target = (Target::stream(Vec::new()), Layout::Delimited(b','));
+    let ended = predict(&files.model, &mut source, target, &mut |_| {
+        ControlFlow::Continue(())
+    });
+    let error = ended.expect_err("a column of that name").to_string();
+    assert!(
+        error.contains("a.csv: has a column `p_01`; expected none"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_is_written_in_the_format_that_its_name_says() {
+    let layout = |kind: Kind, out: &str, json: bool| Layout::of(kind, Path::new(out), json);
+    for (kind, out, json, expected) in [
+        (
+            Kind::Csv(Some(b';')),
+            "p.csv",
+            false,
+            Layout::Delimited(b';'),
+        ),
+        (Kind::Csv(None), "p.jsonl", false, Layout::Jsonl),
+        (Kind::Json, "-", false, Layout::Jsonl),
+        (Kind::Json, "p.csv", true, Layout::Jsonl),
+        (Kind::Words, "p.conll", false, Layout::Words),
+        (Kind::Lines, "p.tsv", false, Layout::Delimited(b'\t')),
+    ] {
+        assert_eq!(layout(kind, out, json).expect(out), expected, "{out}");
+    }
+    for (kind, out) in [(Kind::Json, "p.csv"), (Kind::Words, "p.tsv")] {
+        let error = layout(kind, out, false).expect_err(out).to_string();
+        assert!(error.contains(&format!("--out: `{out}`, but")), "{error}");
+    }
+}
+
+#[test]
+fn texts_whose_words_are_tagged_are_divided_at_white_space() {
+    let files = Files::new(Task::Tagging, &sentences());
+    let out = files.predicted("new.txt", "Zoë painted  My lanterns .\nZoë\n\n", false);
+    let rows: Vec<Vec<&str>> = out.lines().map(|row| row.split(',').collect()).collect();
+    assert_eq!(rows[0], ["text", "predicted"]);
+    let tags = rows[1..]
+        .iter()
+        .map(|row| row[1].split_whitespace().count());
+    assert_eq!(tags.collect::<Vec<_>>(), [5, 1, 0]);
+    let object = files.predicted("new.jsonl", "{\"text\": \"My red lanterns\"}\n", false);
+    let object: serde_json::Value = serde_json::from_str(&object).expect("JSON");
+    assert_eq!(object["predicted"].as_array().expect("tags").len(), 3);
+    let apart = files.predicted("new.txt", "My lanterns\n\nZoë painted\n", false);
+    assert_eq!(apart.lines().count(), 4, "{apart}");
+    // Columns of words, whatever the name of the file.
+    for words in ["Zoë\npainted\n\nMy\nlanterns\n", "Zoë B-PER\npainted O\n"] {
+        let out = files.predicted("new.txt", words, false);
+        let width = |text: &str| {
+            text.lines()
+                .next()
+                .map_or(0, |line| line.split(' ').count())
+        };
+        assert_eq!(width(&out), width(words) + 1, "{out}");
+    }
+    let error = files.error("new.csv", "text\nZoë painted\n", false);
+    assert!(
+        error.contains(
+            "new.csv: found fields, but the model tags words; expected a text on each line (.txt"
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -294,7 +426,7 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
 /// Runs [`predict`]: to its end, or for a number of windows.
 fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result<Vec<usize>> {
     let mut source = Source::open(path, &ReadOptions::default(), &files.model.manifest, false)?;
-    let layout = Layout::of(source.kind(), out, false);
+    let layout = Layout::of(source.kind(), out, false)?;
     let target = (Target::file(out, false)?, layout);
     let mut seen = Vec::new();
     predict(&files.model, &mut source, target, &mut |rows| {
