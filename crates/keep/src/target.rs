@@ -12,7 +12,11 @@ use totune_data::sha256_hex;
 use crate::input::Record;
 
 /// Destination of predictions.
-pub struct Target<'a>(To<'a>);
+pub struct Target<'a> {
+    to: To<'a>,
+    /// Called with the number of existing predictions, once they are known to be those of the same rows.
+    resuming: Option<Box<dyn FnOnce(usize) + 'a>>,
+}
 
 enum To<'a> {
     Stream(Box<dyn Write + 'a>),
@@ -47,7 +51,10 @@ struct Done {
 impl<'a> Target<'a> {
     /// Writes predictions into `stream`.
     pub fn stream(stream: impl Write + 'a) -> Self {
-        Self(To::Stream(Box::new(stream)))
+        Self {
+            to: To::Stream(Box::new(stream)),
+            resuming: None,
+        }
     }
 
     /// Writes predictions into the file `path`, which is called `path.part` until it is complete. An existing part of
@@ -74,18 +81,30 @@ impl<'a> Target<'a> {
         let done = state.and_then(|state| serde_json::from_slice::<Done>(&state).ok());
         let length = file.metadata().with_context(failed)?.len();
         let done = done.filter(|done| !restart && done.bytes <= length);
-        Ok(Self(To::File(PartialFile {
-            path: path.to_path_buf(),
-            file,
-            resumes: done.is_some(),
-            done: done.unwrap_or_default(),
-            read: String::new(),
-        })))
+        Ok(Self {
+            to: To::File(PartialFile {
+                path: path.to_path_buf(),
+                file,
+                resumes: done.is_some(),
+                done: done.unwrap_or_default(),
+                read: String::new(),
+            }),
+            resuming: None,
+        })
+    }
+
+    /// The same target, which calls `note` with the number of existing predictions when it has found that they are those
+    /// of the same rows.
+    pub fn when_resuming(self, note: impl FnOnce(usize) + 'a) -> Self {
+        Self {
+            resuming: Some(Box::new(note)),
+            ..self
+        }
     }
 
     /// Number of rows already predicted by an interrupted process.
     pub fn resumed(&self) -> usize {
-        match &self.0 {
+        match &self.to {
             To::File(part) if part.resumes => part.done.rows,
             _ => 0,
         }
@@ -93,7 +112,7 @@ impl<'a> Target<'a> {
 
     /// Starts with `head`, or after the existing predictions, which must have the same `identity`.
     pub(crate) fn begin(&mut self, identity: &str, head: &[u8]) -> Result<()> {
-        match &mut self.0 {
+        match &mut self.to {
             To::Stream(stream) => Ok(stream.write_all(head).and_then(|()| stream.flush())?),
             To::File(part) if part.resumes => {
                 ensure!(
@@ -115,7 +134,7 @@ impl<'a> Target<'a> {
 
     /// True if the predictions of these rows, the last of which is number `rows`, exist already.
     pub(crate) fn has(&mut self, rows: usize, records: &[Record]) -> Result<bool> {
-        let To::File(part) = &mut self.0 else {
+        let To::File(part) = &mut self.to else {
             return Ok(false);
         };
         let shown: Vec<_> = records.iter().map(|record| &record.row).collect();
@@ -127,12 +146,18 @@ impl<'a> Target<'a> {
             done => done <= before || done > rows,
         };
         ensure!(same, part.of_another("input"));
+        if part.resumes
+            && rows == part.done.rows
+            && let Some(note) = self.resuming.take()
+        {
+            note(rows);
+        }
         Ok(rows <= part.done.rows)
     }
 
     /// Adds the predictions of the rows up to the number `rows`, those of the latest [`Target::has`].
     pub(crate) fn write(&mut self, rows: usize, predictions: &[u8]) -> Result<()> {
-        match &mut self.0 {
+        match &mut self.to {
             To::Stream(stream) => stream
                 .write_all(predictions)
                 .and_then(|()| stream.flush())
@@ -143,7 +168,7 @@ impl<'a> Target<'a> {
 
     /// Renames the complete file with the predictions of `rows` rows.
     pub(crate) fn publish(self, rows: usize) -> Result<()> {
-        let To::File(part) = self.0 else {
+        let To::File(part) = self.to else {
             return Ok(());
         };
         ensure!(part.done.rows == rows, part.of_another("input"));

@@ -175,13 +175,15 @@ impl Predict {
         let target = if to_stdout {
             Target::stream(BufWriter::new(stdout()))
         } else {
-            Target::file(&out, self.restart)?
+            let quiet = global.quiet;
+            Target::file(&out, self.restart)?.when_resuming(move |rows| {
+                if !quiet {
+                    eprintln!("resuming after {rows} rows");
+                }
+            })
         };
         let (model, mut source, machine) = self.what.open(global, None, false)?;
         let layout = Layout::of(source.kind(), &out, json)?;
-        if target.resumed() > 0 && !global.quiet {
-            eprintln!("resuming after {} rows", target.resumed());
-        }
         let mut progress = counting(&machine, target.resumed(), global.quiet);
         let ended = predict(&model, &mut source, (target, layout), &mut progress);
         if to_stdout && ended.as_ref().is_err_and(print::is_broken_pipe) {

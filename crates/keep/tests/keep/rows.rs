@@ -427,16 +427,22 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
 fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result<Vec<usize>> {
     let mut source = Source::open(path, &ReadOptions::default(), &files.model.manifest, false)?;
     let layout = Layout::of(source.kind(), out, false)?;
-    let target = (Target::file(out, false)?, layout);
     let mut seen = Vec::new();
-    predict(&files.model, &mut source, target, &mut |rows| {
+    let noted = std::cell::Cell::new(0);
+    let target = Target::file(out, false)?;
+    let resumed = target.resumed();
+    let target = (target.when_resuming(|rows| noted.set(rows)), layout);
+    let ended = predict(&files.model, &mut source, target, &mut |rows| {
         seen.push(rows);
         if seen.len() == windows {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
-    })?;
+    });
+    // What is refused is not said to be resumed.
+    assert_eq!(noted.get(), if ended.is_ok() { resumed } else { 0 });
+    ended?;
     Ok(seen)
 }
 
