@@ -34,6 +34,15 @@ impl Repeats {
     }
 }
 
+/// A note on rows whose text an earlier one has, where they are more than a tenth.
+pub fn repeats_note(repeats: usize, rows: usize) -> Option<String> {
+    (repeats * 10 > rows).then(|| {
+        format!(
+            "{repeats} of {rows} texts repeat an earlier one; equal texts stay on one side where dev or test are held out"
+        )
+    })
+}
+
 /// For each example, the index of the first example with the same text.
 pub(crate) fn first_occurrences(examples: &[Example]) -> Vec<usize> {
     let mut first: HashMap<&Input, usize> = HashMap::new();
@@ -77,5 +86,16 @@ mod tests {
             contradicting: 1,
         };
         assert_eq!(Repeats::of(&examples), expected);
+    }
+
+    #[test]
+    fn many_repeats_are_noted() {
+        assert_eq!(repeats_note(30, 300), None);
+        assert_eq!(
+            repeats_note(280, 300).as_deref(),
+            Some(
+                "280 of 300 texts repeat an earlier one; equal texts stay on one side where dev or test are held out"
+            )
+        );
     }
 }

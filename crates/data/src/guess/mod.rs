@@ -14,6 +14,7 @@ mod siblings;
 pub use self::layout::fields;
 
 use crate::contents::{contents, decoded, marked, uncompressed};
+use crate::duplicates::repeats_note;
 use crate::hash::sha256_hex;
 use crate::near::quoted;
 use crate::survey::Measured;
@@ -140,6 +141,8 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
             Err(error) => notes.push(format!("left out {}: {error:#}", path.display())),
         }
     }
+    let train = splits.iter().find(|split| split.name == "train");
+    notes.extend(train.and_then(|train| repeats_note(train.measured.repeats, train.measured.rows)));
     let text = card_text(&name, relative_to_card, &findings, &splits);
     // A card that cannot be read back would only fail later.
     parsed(&text, &name, folder)?;

@@ -35,12 +35,37 @@ impl Dataset {
         }
         ensure!(
             parts.iter().all(|part| !part.is_empty()),
-            "{}: found {} examples in too few groups, expected enough for {} parts",
-            self.name,
-            self.examples.len(),
-            shares.len()
+            self.too_few(shares)
         );
         Ok(parts)
+    }
+
+    /// The error about a part that stayed empty.
+    fn too_few(&self, shares: &[f64]) -> String {
+        let n = units(self).len();
+        let has_groups = self.examples.iter().any(|example| example.group.is_some());
+        let (texts, why) = match (has_groups, n == self.examples.len()) {
+            (true, _) if n == 1 => ("group", " (a group and equal texts stay in one part)"),
+            (true, _) => ("groups", " (a group and equal texts stay in one part)"),
+            (false, false) => ("different texts", " (equal texts stay in one part)"),
+            (false, true) => ("different texts", ""),
+        };
+        let parts = match shares.len() {
+            3 => "train, dev and test".to_string(),
+            n => format!("{n} parts"),
+        };
+        // With as many of one label, the smallest part gets one of them.
+        let smallest = shares.iter().copied().fold(1.0, f64::min);
+        let least = (1.0 / smallest).ceil();
+        let each = match self.task {
+            Task::Classification | Task::Ordinal | Task::MultiLabel => " of each label",
+            Task::Regression | Task::Tagging => "",
+        };
+        format!(
+            "{}: {} examples with only {n} {texts}{why}; expected at least {least}{each} to divide into {parts}",
+            self.name,
+            self.examples.len(),
+        )
     }
 
     fn split_by_class(&self, shares: &[f64], seed: u64) -> Vec<Vec<usize>> {
@@ -202,7 +227,20 @@ pub(super) mod tests {
             .to_string();
         assert_eq!(
             error,
-            "own: found 10 examples in too few groups, expected enough for 2 parts"
+            "own: 10 examples with only 1 group (a group and equal texts stay in one part); expected at least 2 of each label \
+             to divide into 2 parts"
+        );
+        let mut dataset = super::tests::dataset(6, |_| None);
+        for at in 2..6 {
+            dataset.examples[at].input = dataset.examples[at % 2].input.clone();
+        }
+        let error = dataset
+            .split_by_shares(&[0.65, 0.15, 0.2], 1)
+            .expect_err("two texts");
+        assert_eq!(
+            error.to_string(),
+            "own: 6 examples with only 2 different texts (equal texts stay in one part); expected at least 7 of each label \
+             to divide into train, dev and test"
         );
     }
 

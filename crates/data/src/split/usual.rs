@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::duplicates::repeats_note;
 use crate::{Card, Dataset, Target};
 
 /// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
@@ -85,6 +86,13 @@ impl LabelledFiles {
     pub fn note(&self) -> Option<String> {
         let n = self.n_left_out;
         (n > 0).then(|| format!("Examples without a label are left out: {n}."))
+    }
+
+    /// A note on many repeated texts in train, where something is held out of it.
+    pub fn repeats_note(&self) -> Option<String> {
+        let repeats = || repeats_note(self.train.repeats().rows, self.train.examples.len());
+        let holds_out = self.dev.is_none() || self.test.is_none();
+        holds_out.then(repeats).flatten()
     }
 
     /// The usual splits: the files, and for missing ones 15 % of `train` (at most 1,000 examples) as dev and 20 % (at

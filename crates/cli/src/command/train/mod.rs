@@ -195,7 +195,9 @@ impl Train {
             );
         }
         let files = card.labelled_files(&context.roots.data)?;
-        if let Some(note) = files.note().filter(|_| !context.global.quiet) {
+        let notes = [files.note(), files.repeats_note()];
+        let notes = notes.into_iter().flatten();
+        for note in notes.filter(|_| !context.global.quiet) {
             eprintln!("{note}");
         }
         let (train, splits) = (files.train.clone(), files.splits()?);
