@@ -84,7 +84,7 @@ pub struct Card {
     pub file: PathBuf,
     /// The file whose folder paths are relative to, where `relative_to_card` says so.
     #[serde(skip)]
-    relative_to: PathBuf,
+    pub(crate) relative_to: PathBuf,
 }
 
 /// Expected facts about a split. Facts that are not stated are not checked.

@@ -82,14 +82,15 @@ impl Card {
             let why = read.err().map_or_else(String::new, |error| {
                 format!("\nit cannot be read either: {error:#}")
             });
+            if self.relative_to_card {
+                return Err(anyhow!(
+                    "{}{why}",
+                    self.has_changed(root, path, [&found, expected])
+                ));
+            }
             let card = self.file.display();
-            let own = if self.relative_to_card {
-                "; `totune data new <file> --replace` describes it as it is now"
-            } else {
-                ""
-            };
             return Err(anyhow!(
-                "{}: sha256 {found}; expected {expected} ({card}){own}{why}",
+                "{}: sha256 {found}; expected {expected} ({card}){why}",
                 path.display()
             ));
         }
@@ -112,6 +113,29 @@ impl Card {
                 .map_err(|error| anyhow!("{error:#}"))?;
         }
         Ok(dataset)
+    }
+
+    /// The error about a person's own file that is not the one its card was written for.
+    fn has_changed(&self, root: &Path, path: &Path, [now, then]: [&str; 2]) -> String {
+        let short = |hash: &str| hash.chars().take(8).collect::<String>();
+        let train = self.places(root, "train").into_iter().next();
+        let train = train.map_or(path.to_path_buf(), |(_, train)| train);
+        let card = self.relative_to.display();
+        let file = train.file_name().map(|name| name.to_string_lossy());
+        let has_its_name = file.is_some_and(|file| file.split('.').next() == Some(&self.name));
+        let out = if has_its_name {
+            String::new()
+        } else {
+            format!(" --out {card}")
+        };
+        format!(
+            "{} has changed since its card {card} was written (sha256 {} now, {} then): `totune data new {}{out} --replace` \
+             describes it as it is now, with the options that it was first described with",
+            path.display(),
+            short(now),
+            short(then),
+            train.display()
+        )
     }
 
     /// Reads `bytes`, which came from `path`, the file of `split` in `layout`: the rows that belong to the split, or

@@ -138,6 +138,36 @@ fn a_new_card_loads_at_once_and_is_never_overwritten() {
 }
 
 #[test]
+fn a_file_that_has_changed_is_said_to_have_and_described_anew() {
+    let checkout = Checkout::new();
+    checkout.write("mine/reviews.csv", REVIEWS);
+    let path = |name: &str| checkout.path(name).to_str().expect("a path").to_string();
+    let (file, card) = (path("mine/reviews.csv"), path("mine/reviews.toml"));
+    checkout.succeed(&["data", "new", &file]);
+    checkout.write("mine/reviews.csv", &format!("{REVIEWS}4,a poor film,bad\n"));
+    let said = checkout.run(&["data", "stats", &card]);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    let expected = [
+        format!("{file} has changed since its card {card} was written (sha256 "),
+        format!("`totune data new {file} --replace` describes it as it is now"),
+    ];
+    for expected in &expected {
+        assert!(said.err.contains(expected), "{expected}: {}", said.err);
+    }
+    checkout.succeed(&["data", "new", &file, "--replace"]);
+    checkout.succeed(&["data", "stats", &card]);
+    // A card with a name of its own is written there again.
+    let other = path("mine/other.toml");
+    checkout.succeed(&["data", "new", &file, "--out", &other]);
+    checkout.write("mine/reviews.csv", REVIEWS);
+    let said = checkout.run(&["data", "stats", &other]);
+    let again = format!("`totune data new {file} --out {other} --replace`");
+    assert!(said.err.contains(&again), "{}", said.err);
+    checkout.succeed(&["data", "new", &file, "--out", &other, "--replace"]);
+    checkout.succeed(&["data", "stats", &other]);
+}
+
+#[test]
 fn a_file_that_is_not_clear_is_asked_about_and_nothing_is_written() {
     let checkout = Checkout::new();
     checkout.write("mine/vague.csv", "alpha,beta\nx,y\nz,w\n");
