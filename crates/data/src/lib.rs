@@ -58,7 +58,7 @@ pub use near::near;
 pub use random::{shuffle, stream};
 pub use split::{
     DevDrawn, Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Split, SplitIndices,
-    Splits,
+    Splits, left_out,
 };
 pub use submission::Submission;
 pub use task::Task;

@@ -60,7 +60,7 @@ fn summary(manifest: &Manifest) -> String {
             )
         }
         TaskFacts::Regression {} => format!("It gives {of} a number."),
-        TaskFacts::Tagging { labels } => {
+        TaskFacts::Tagging { labels, .. } => {
             format!(
                 "It gives each word one of {} tags: {}.",
                 labels.len(),

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use anyhow::{Result, ensure};
 use totune_adapt::Found;
 use totune_data::Target as Gold;
-use totune_data::tags::{Scheme, TagSet};
 use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, for_labels};
 
-use crate::input::{Record, Source, hint, quoted};
+use crate::gold::{has_label, target};
+use crate::input::Source;
 use crate::stream::{predicted, windows};
 use crate::{RowCount, SavedModel, TaskFacts};
 
@@ -20,6 +20,8 @@ const CALIBRATION_BINS: usize = 15;
 pub struct Evaluated {
     /// Number of scored rows.
     pub rows: usize,
+    /// Number of rows without a label, which are left out.
+    pub unlabelled: usize,
     /// Every metric by its name in result rows; those of the dataset's card first, and calibration last.
     pub metrics: Vec<(String, f64)>,
     /// Precision, recall and F1 of each label where a row may have several, in their order.
@@ -43,8 +45,20 @@ pub fn evaluate(
 ) -> Result<Evaluated> {
     let (mut gold, mut found, mut probabilities) = (Vec::new(), Vec::new(), Vec::new());
     let mut full = RowCount::default();
+    let mut unlabelled = 0;
     let ended = windows(source, &mut |source, rows, records| {
-        let predicted = predicted(model, source, records)?;
+        let mut labelled = Vec::with_capacity(records.len());
+        for record in records {
+            if has_label(&model.manifest.task, source, &record)? {
+                labelled.push(record);
+            } else {
+                unlabelled += 1;
+            }
+        }
+        if labelled.is_empty() {
+            return Ok(progress(rows));
+        }
+        let predicted = predicted(model, source, labelled)?;
         full.add_full(&predicted);
         for (record, prediction) in predicted {
             let target = target(&model.manifest.task, source, &record)?;
@@ -69,6 +83,12 @@ pub fn evaluate(
         ended.rows > 0,
         "found no rows to score, expected at least one"
     );
+    ensure!(
+        !gold.is_empty(),
+        "{}: found {} rows and none with a label, expected at least one",
+        source.fields().shown,
+        ended.rows
+    );
     let targets: Vec<&Gold> = gold.iter().collect();
     let asked = &model.manifest.metrics;
     let objective = model.manifest.objective();
@@ -88,7 +108,8 @@ pub fn evaluate(
         metrics.extend(calibration(&gold, &probabilities));
     }
     Ok(Evaluated {
-        rows: ended.rows,
+        rows: gold.len(),
+        unlabelled,
         metrics,
         of_labels: of_labels(&model.manifest.task, &gold, &found),
         confusion: confusion(&model.manifest.task, &gold, &found),
@@ -154,79 +175,4 @@ fn confusion(task: &TaskFacts, gold: &[Gold], predicted: &[Gold]) -> Vec<Vec<usi
         }
     }
     counts
-}
-
-/// The gold target of a row.
-fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
-    let place = |name: &str, labels: &[String]| {
-        let Some(place) = labels.iter().position(|label| label == name) else {
-            let hint = hint(name, labels);
-            let known = quoted(labels);
-            let problem = format!("`{name}` is no label of the model{hint}expected one of {known}");
-            return Err(source.fields().at(record, &problem));
-        };
-        Ok(place)
-    };
-    // What the training file had in place of the labels comes first: `0` may be the name of another label.
-    let class = |name: &str, labels: &[String], values: &[String]| {
-        let value = values.iter().position(|value| value == name);
-        value.map_or_else(|| place(name, labels), Ok)
-    };
-    match task {
-        TaskFacts::Classification { labels, values, .. }
-        | TaskFacts::Ordinal { labels, values } => {
-            let name = source.fields().label(record)?;
-            Ok(Gold::Class(class(&name, labels, values)?))
-        }
-        TaskFacts::MultiLabel { labels, values } => {
-            let found = source.fields().labels(record, labels)?;
-            let found = found.iter().map(|name| class(name, labels, values));
-            let mut found: Vec<usize> = found.collect::<Result<_>>()?;
-            found.sort_unstable();
-            found.dedup();
-            Ok(Gold::Labels(found))
-        }
-        TaskFacts::Regression {} => {
-            let text = source.fields().label(record)?;
-            let value = text
-                .trim()
-                .parse()
-                .ok()
-                .filter(|value: &f64| value.is_finite());
-            match value {
-                Some(value) => Ok(Gold::Value(value)),
-                None => Err(source
-                    .fields()
-                    .at(record, &format!("`{text}` is no score, expected a number"))),
-            }
-        }
-        TaskFacts::Tagging { labels } => {
-            let tags = source.fields().tags(record)?;
-            let known = tags.iter().all(|tag| labels.contains(tag));
-            let tags = if known {
-                tags
-            } else {
-                in_bio(&tags, labels).unwrap_or(tags)
-            };
-            let tags = tags.iter().map(|tag| place(tag, labels));
-            Ok(Gold::Tags(tags.collect::<Result<_>>()?))
-        }
-    }
-}
-
-/// Tags of another scheme, such as BIOES, in that of the model, whose tags are `labels`; nothing where no scheme has them.
-fn in_bio(tags: &[String], labels: &[String]) -> Option<Vec<String>> {
-    let types: Vec<String> = labels
-        .iter()
-        .filter_map(|label| label.strip_prefix("B-").map(String::from))
-        .collect();
-    let bio = TagSet::new(Scheme::Bio, &types);
-    let read = |scheme: Scheme| {
-        let set = TagSet::new(scheme, &types);
-        let tags: Result<Vec<usize>, _> = tags.iter().map(|tag| set.parse(tag)).collect();
-        Some(set.convert(&tags.ok()?, &bio))
-    };
-    let converted = Scheme::ALL.into_iter().find_map(read)?;
-    let names = converted.into_iter().map(|tag| bio.labels()[tag].clone());
-    Some(names.collect())
 }

@@ -41,6 +41,9 @@ pub enum TaskFacts {
     Tagging {
         /// Tags in the scheme BIO.
         labels: Vec<String>,
+        /// Tags that integers in the training file stand for; none where it has the tags themselves.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        values: Vec<String>,
     },
 }
 
@@ -58,6 +61,9 @@ pub struct ColumnNames {
     /// Separator of the labels in a field, where each row has several; without it, a field is a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_separator: Option<String>,
+    /// The value that means "no label", where the training file has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlabelled: Option<String>,
     /// Separator of joined columns.
     pub join: String,
     /// The names of all columns in file order, where the training file has no header line.
@@ -111,7 +117,10 @@ impl TaskFacts {
                 values: layout.values.clone(),
             },
             Task::Regression => Self::Regression {},
-            Task::Tagging => Self::Tagging { labels },
+            Task::Tagging => Self::Tagging {
+                labels,
+                values: layout.values.clone(),
+            },
             Task::Classification => Self::Classification {
                 labels,
                 positive: dataset.positive,
@@ -137,7 +146,7 @@ impl TaskFacts {
             Self::Classification { labels, .. }
             | Self::MultiLabel { labels, .. }
             | Self::Ordinal { labels, .. }
-            | Self::Tagging { labels } => labels,
+            | Self::Tagging { labels, .. } => labels,
             Self::Regression {} => &[],
         }
     }
@@ -176,6 +185,7 @@ impl ColumnNames {
                 .map_or(Vec::new(), |second| second.names().to_vec()),
             label: columns.label.clone(),
             label_separator: columns.label_separator.clone(),
+            unlabelled: layout.unlabelled.clone(),
             join: columns.join.clone(),
             header: match layout.format_of("train") {
                 Format::Csv(settings) | Format::Tsv(settings) => settings.header.clone(),

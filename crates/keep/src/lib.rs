@@ -21,6 +21,7 @@ mod config;
 mod evaluate;
 mod facts;
 mod form;
+mod gold;
 mod input;
 mod manifest;
 mod names;

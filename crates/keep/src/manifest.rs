@@ -188,7 +188,7 @@ impl Manifest {
                 labels: labels.clone(),
             },
             TaskFacts::Regression {} => Objective::Score {},
-            TaskFacts::Tagging { labels } => Objective::Tags {
+            TaskFacts::Tagging { labels, .. } => Objective::Tags {
                 labels: labels.clone(),
             },
         }

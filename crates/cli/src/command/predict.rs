@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use serde_json::json;
-use totune_data::uncompressed;
+use totune_data::{left_out, uncompressed};
 use totune_keep::{
     Columns, Evaluated, Kind, Layout, ReadOptions, RowCount, SavedModel, Source, Target, evaluate,
     predict,
@@ -233,6 +233,9 @@ impl Evaluate {
         let (model, mut source, machine) = self.what.open(global, self.label, true)?;
         let mut progress = counting(&machine, 0, global.quiet);
         let found = evaluate(&model, &mut source, &mut progress)?;
+        if let Some(note) = left_out(found.unlabelled).filter(|_| !global.quiet) {
+            eprintln!("{note}");
+        }
         note_empty(found.empty, "scored", global.quiet);
         note_full(found.full, &model, global.quiet);
         let labels = model.manifest.task.labels();

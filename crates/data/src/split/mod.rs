@@ -11,7 +11,7 @@ mod usual;
 
 pub use drawing::DevDrawn;
 pub use files::Files;
-pub use usual::{LabelledFiles, Splits};
+pub use usual::{LabelledFiles, Splits, left_out};
 
 use crate::duplicates::first_occurrences;
 use crate::{Dataset, Input, Task};

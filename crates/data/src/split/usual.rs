@@ -61,6 +61,11 @@ impl Card {
     }
 }
 
+/// A note on examples without a label, if there are some.
+pub fn left_out(n: usize) -> Option<String> {
+    (n > 0).then(|| format!("Examples without a label are left out: {n}."))
+}
+
 impl LabelledFiles {
     /// These files without the examples that have no label.
     pub fn new(train: Dataset, dev: Option<Dataset>, test: Option<Dataset>) -> Self {
@@ -84,8 +89,7 @@ impl LabelledFiles {
 
     /// A note on examples that were left out.
     pub fn note(&self) -> Option<String> {
-        let n = self.n_left_out;
-        (n > 0).then(|| format!("Examples without a label are left out: {n}."))
+        left_out(self.n_left_out)
     }
 
     /// A note on many repeated texts in train, where something is held out of it.

@@ -25,6 +25,8 @@ pub(crate) struct Fields {
     pub join: String,
     /// Whether the model tags words, into which a text is divided at white space.
     pub of_words: bool,
+    /// The value that means "no label".
+    pub unlabelled: Option<String>,
 }
 
 /// A column by name, and for delimited text by position.
@@ -160,6 +162,24 @@ impl Fields {
             _ => Err(wrong()),
         };
         values.map(text).collect()
+    }
+
+    /// Whether a field of labels has the value that means "no label".
+    pub fn has_no_label(&self, record: &Record) -> Result<bool> {
+        let Some(none) = &self.unlabelled else {
+            return Ok(false);
+        };
+        for column in &self.label {
+            if let Row::Object(object) = &record.row
+                && let Some(Value::Array(_)) = self.value(record, object, &column.name)?
+            {
+                continue;
+            }
+            if self.field(record, column)? == *none {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The label or score of a row.

@@ -167,6 +167,7 @@ impl Source {
                 label_separator: manifest.columns.label_separator.clone(),
                 join: manifest.columns.join.clone(),
                 of_words: manifest.objective().is_about_words(),
+                unlabelled: manifest.columns.unlabelled.clone(),
             },
         };
         source.read_header(columns, manifest)?;

@@ -308,6 +308,47 @@ fn texts_whose_words_are_tagged_are_divided_at_white_space() {
 }
 
 #[test]
+fn rows_without_a_label_are_not_scored() {
+    let scored = |files: &Files, name: &str, text: &str| {
+        let mut source = files.source(name, text, true).expect("a file");
+        let found = evaluate(
+            &files.model,
+            &mut source,
+            &mut |_| ControlFlow::Continue(()),
+        );
+        found.map(|found| (found.rows, found.unlabelled))
+    };
+    let mut files = Files::new(Task::Classification, &texts());
+    let csv = "text,label\nA kite,01\nA mill,\nA hill,-1\n";
+    let error = scored(&files, "a.csv", csv).expect_err("-1 is no label");
+    assert!(
+        error.to_string().contains("line 4: `-1` is no label"),
+        "{error}"
+    );
+    files.model.manifest.columns.unlabelled = Some("-1".into());
+    assert_eq!(scored(&files, "a.csv", csv).expect("scores"), (1, 2));
+    let null =
+        "{\"text\": \"A kite\", \"label\": null}\n{\"text\": \"A mill\", \"label\": \"01\"}\n";
+    assert_eq!(scored(&files, "a.jsonl", null).expect("scores"), (1, 1));
+    let error = scored(&files, "a.csv", "text,label\nA kite,\n").expect_err("no label");
+    assert!(
+        error
+            .to_string()
+            .ends_with("a.csv: found 1 rows and none with a label, expected at least one"),
+        "{error}"
+    );
+    let files = Files::new(Task::Regression, &texts());
+    let csv = "text,label\nA kite,1.5\nA mill,\nA hill,2\n";
+    assert_eq!(scored(&files, "a.csv", csv).expect("scores"), (2, 1));
+    let mut files = Files::new(Task::Tagging, &sentences());
+    if let TaskFacts::Tagging { labels, values } = &mut files.model.manifest.task {
+        values.clone_from(labels);
+    }
+    let numbers = "{\"text\": [\"My\", \"lanterns\"], \"label\": [0, 1]}\n";
+    assert_eq!(scored(&files, "a.jsonl", numbers).expect("scores"), (1, 0));
+}
+
+#[test]
 fn scores_are_those_of_the_predictions() {
     let files = Files::new(Task::Classification, &texts());
     let predictions = files.model.predict(texts()).expect("predictions");

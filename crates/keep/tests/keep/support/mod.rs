@@ -136,6 +136,7 @@ pub fn task(kind: Task) -> TaskFacts {
         Task::Regression => TaskFacts::Regression {},
         Task::Tagging => TaskFacts::Tagging {
             labels: labels(&["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]),
+            values: Vec::new(),
         },
     }
 }
@@ -217,6 +218,7 @@ impl Untrained {
                 second,
                 label: Joined::One("label".into()),
                 label_separator: (self.task.task() == Task::MultiLabel).then(|| ";".to_string()),
+                unlabelled: None,
                 join: " ".into(),
                 header: None,
             },

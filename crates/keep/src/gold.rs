@@ -1,0 +1,118 @@
+//! Labels, scores and tags of the rows of a file, as indices of a model's labels.
+
+use anyhow::Result;
+use totune_data::Target as Gold;
+use totune_data::tags::{Scheme, TagSet};
+
+use crate::TaskFacts;
+use crate::input::{Record, Source, hint, quoted};
+
+/// Whether a row has a label: its field has another value than the one that means "no label", and is not empty where
+/// a row has one label or score.
+pub(crate) fn has_label(task: &TaskFacts, source: &Source, record: &Record) -> Result<bool> {
+    let fields = source.fields();
+    match task {
+        TaskFacts::Tagging { .. } => {
+            let tags = fields.tags(record)?;
+            let none = fields.unlabelled.as_ref();
+            Ok(none.is_none_or(|none| tags.iter().any(|tag| tag != none)))
+        }
+        TaskFacts::MultiLabel { .. } => Ok(!fields.has_no_label(record)?),
+        TaskFacts::Classification { labels, values, .. }
+        | TaskFacts::Ordinal { labels, values } => {
+            let mut known = labels.iter().chain(values);
+            let is_name = known.any(String::is_empty);
+            let is_empty = fields.label(record)?.trim().is_empty() && !is_name;
+            Ok(!is_empty && !fields.has_no_label(record)?)
+        }
+        TaskFacts::Regression {} => {
+            let is_empty = fields.label(record)?.trim().is_empty();
+            Ok(!is_empty && !fields.has_no_label(record)?)
+        }
+    }
+}
+
+/// The gold target of a row.
+///
+/// # Errors
+/// When its label is none of the model's; the message names the line.
+pub(crate) fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
+    let place = |name: &str, labels: &[String]| {
+        let Some(place) = labels.iter().position(|label| label == name) else {
+            let hint = hint(name, labels);
+            let known = quoted(labels);
+            let problem = format!("`{name}` is no label of the model{hint}expected one of {known}");
+            return Err(source.fields().at(record, &problem));
+        };
+        Ok(place)
+    };
+    // What the training file had in place of the labels comes first: `0` may be the name of another label.
+    let class = |name: &str, labels: &[String], values: &[String]| {
+        let value = values.iter().position(|value| value == name);
+        value.map_or_else(|| place(name, labels), Ok)
+    };
+    match task {
+        TaskFacts::Classification { labels, values, .. }
+        | TaskFacts::Ordinal { labels, values } => {
+            let name = source.fields().label(record)?;
+            Ok(Gold::Class(class(&name, labels, values)?))
+        }
+        TaskFacts::MultiLabel { labels, values } => {
+            let found = source.fields().labels(record, labels)?;
+            let found = found.iter().map(|name| class(name, labels, values));
+            let mut found: Vec<usize> = found.collect::<Result<_>>()?;
+            found.sort_unstable();
+            found.dedup();
+            Ok(Gold::Labels(found))
+        }
+        TaskFacts::Regression {} => {
+            let text = source.fields().label(record)?;
+            let value = text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|value: &f64| value.is_finite());
+            match value {
+                Some(value) => Ok(Gold::Value(value)),
+                None => Err(source
+                    .fields()
+                    .at(record, &format!("`{text}` is no score, expected a number"))),
+            }
+        }
+        TaskFacts::Tagging { labels, values } => {
+            let tags = named(source.fields().tags(record)?, values);
+            let known = tags.iter().all(|tag| labels.contains(tag));
+            let tags = if known {
+                tags
+            } else {
+                in_bio(&tags, labels).unwrap_or(tags)
+            };
+            let tags = tags.iter().map(|tag| place(tag, labels));
+            Ok(Gold::Tags(tags.collect::<Result<_>>()?))
+        }
+    }
+}
+
+/// Tags in place of the integers that stand for them in the training file; others stay as they are.
+fn named(tags: Vec<String>, values: &[String]) -> Vec<String> {
+    let value = |tag: &String| values.get(tag.parse::<usize>().ok()?).cloned();
+    let tags = tags.into_iter();
+    tags.map(|tag| value(&tag).unwrap_or(tag)).collect()
+}
+
+/// Tags of another scheme, such as BIOES, in that of the model, whose tags are `labels`; nothing where no scheme has them.
+fn in_bio(tags: &[String], labels: &[String]) -> Option<Vec<String>> {
+    let types: Vec<String> = labels
+        .iter()
+        .filter_map(|label| label.strip_prefix("B-").map(String::from))
+        .collect();
+    let bio = TagSet::new(Scheme::Bio, &types);
+    let read = |scheme: Scheme| {
+        let set = TagSet::new(scheme, &types);
+        let tags: Result<Vec<usize>, _> = tags.iter().map(|tag| set.parse(tag)).collect();
+        Some(set.convert(&tags.ok()?, &bio))
+    };
+    let converted = Scheme::ALL.into_iter().find_map(read)?;
+    let names = converted.into_iter().map(|tag| bio.labels()[tag].clone());
+    Some(names.collect())
+}
