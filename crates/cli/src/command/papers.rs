@@ -17,13 +17,18 @@ impl Papers {
     /// Prints one line for each experiment; an invalid file does not hide the others.
     pub fn run(self, context: &Context) -> Result<u8> {
         let mut code = exit::OK;
-        for paper in context.project.papers()? {
+        let read = |paper: String| Ok((context.project.read_experiments(&paper)?, paper));
+        let papers = context.project.papers()?.into_iter().map(read);
+        let papers = papers.collect::<Result<Vec<_>>>()?;
+        let all = papers.iter().flat_map(|((experiments, _), _)| experiments);
+        let longest = all.map(|experiment| experiment.name.chars().count()).max();
+        let width = longest.unwrap_or(0);
+        for ((experiments, mut wrong), paper) in papers {
             println!("{paper}");
-            let (experiments, mut wrong) = context.project.read_experiments(&paper)?;
             let counted: Vec<Result<String>> = experiments.par_iter().map(runs).collect();
             for (experiment, counted) in experiments.iter().zip(counted) {
                 match counted {
-                    Ok(runs) => println!("  {:<12} runs: {runs}", experiment.name),
+                    Ok(runs) => println!("  {:<width$} runs: {runs}", experiment.name),
                     Err(error) => wrong.push(format!("{error:#}")),
                 }
             }

@@ -144,7 +144,7 @@ fn a_new_project_runs_its_example_and_has_cards_of_its_own() {
     place.write("mine/experiments/example/other.toml", "paper = ");
     let (code, out, err) = place.run("mine", &["papers"]);
     assert_eq!(code, Some(1), "{err}");
-    assert!(out.contains("strategies   runs: own 2"), "{out}");
+    assert!(out.contains("\n  strategies runs: own 2"), "{out}");
     assert!(
         err.contains("half.toml: ") && err.contains("other.toml: "),
         "{err}"
