@@ -28,8 +28,9 @@ fn unknown_names_are_answered_with_the_near_one_and_the_list() {
         ),
         (
             vec!["train", "reviews.csv"],
-            "reviews.csv: no such file, and no dataset has this name",
+            ", and no dataset has this name",
         ),
+        (vec!["train", "reviews.toml"], "reviews.toml: not found in "),
         (
             vec!["reproduce", "trial", "fixtures"],
             "unknown profile `fixtures`; did you mean `fixture`? there are: fixture",

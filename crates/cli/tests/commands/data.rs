@@ -165,6 +165,21 @@ fn a_file_that_has_changed_is_said_to_have_and_described_anew() {
     assert!(said.err.contains(&again), "{}", said.err);
     checkout.succeed(&["data", "new", &file, "--out", &other, "--replace"]);
     checkout.succeed(&["data", "stats", &other]);
+
+    let figure = path("nowhere/x.png");
+    let said = checkout.run(&["data", "stats", &other, "--figure", &figure]);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(
+        said.err.contains("--figure: found no folder"),
+        "{}",
+        said.err
+    );
+    let said = checkout.run(&["data", "new", "reviews.csv"]);
+    assert!(
+        said.err.contains("reviews.csv: not found in "),
+        "{}",
+        said.err
+    );
 }
 
 #[test]

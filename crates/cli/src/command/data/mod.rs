@@ -52,15 +52,35 @@ pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
     let path = Path::new(name);
     refuse_rows(path)?;
     if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
+        ensure!(path.exists(), unreadable(path));
         return Card::read(path);
     }
     let datasets = context.project.datasets()?;
     let found = datasets.find(name).cloned();
     ensure!(
         found.is_ok() || path.extension().is_none(),
-        "{name}: no such file, and no dataset has this name"
+        "{name}: no such file{}, and no dataset has this name",
+        searched(path)
     );
     found
+}
+
+/// The message about a file that cannot be read.
+fn unreadable(path: &Path) -> String {
+    let why = if path.exists() {
+        "cannot be read".to_string()
+    } else {
+        format!("not found{}", searched(path))
+    };
+    format!("{}: {why}", path.display())
+}
+
+/// The folder in which a relative path was looked for, which need not be the one where a person typed it: a wrapper may
+/// have changed it.
+fn searched(path: &Path) -> String {
+    let folder = std::env::current_dir().ok();
+    let folder = folder.filter(|_| path.is_relative());
+    folder.map_or(String::new(), |folder| format!(" in {}", folder.display()))
 }
 
 /// Refuses a file of rows in the place of its card.

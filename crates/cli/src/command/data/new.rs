@@ -8,7 +8,7 @@ use clap::Args;
 use totune_data::guess::draft;
 
 use super::hints::HintArgs;
-use super::write_new;
+use super::{unreadable, write_new};
 use crate::context::Context;
 use crate::exit;
 
@@ -43,8 +43,7 @@ pub struct New {
 
 impl New {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
-        let file = fs::canonicalize(&self.file)
-            .with_context(|| format!("{}: cannot be read", self.file.display()))?;
+        let file = fs::canonicalize(&self.file).with_context(|| unreadable(&self.file))?;
         let mut hints = self.hints.hints();
         let root = fs::canonicalize(&context.roots.data).ok();
         let is_named_there = self.out.is_none() && context.project.check().is_ok();

@@ -1,6 +1,6 @@
 //! `totune data stats`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
@@ -96,6 +96,15 @@ impl Stats {
     }
 
     fn of_dataset(self, context: &Context, card: &Card) -> Result<u8> {
+        let folder = self.figure.as_deref().and_then(Path::parent);
+        if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+            // Before the counts, which take a while.
+            ensure!(
+                folder.is_dir(),
+                "--figure: found no folder `{}`, expected a file name in one that exists",
+                folder.display()
+            );
+        }
         let tokenizer = self.wordpieces.open(context)?;
         let names = super::splits(context, card, self.split.as_deref())?;
         let mut datasets = Vec::new();
