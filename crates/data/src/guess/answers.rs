@@ -200,6 +200,24 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
              --task ordinal"
         ));
     }
+    let is_guessed = hints.task.is_none();
+    findings
+        .notes
+        .extend(comma_note(name, &order).filter(|_| is_guessed));
     findings.labels = order;
     Ok(findings)
+}
+
+/// A note on labels with commas that may be several labels each: divided there, fewer names remain.
+fn comma_note(name: &str, labels: &[String]) -> Option<String> {
+    let with_comma: Vec<&String> = labels.iter().filter(|label| label.contains(',')).collect();
+    let parts = labels.iter().flat_map(|label| label.split(','));
+    let parts: BTreeSet<&str> = parts.map(str::trim).collect();
+    let example = with_comma.first().filter(|_| parts.len() < labels.len())?;
+    Some(format!(
+        "`{name}` has commas in {} of {} labels, such as `{example}`, which is taken for one label; if commas stand between \
+         several, give --task multi-label",
+        with_comma.len(),
+        labels.len()
+    ))
 }

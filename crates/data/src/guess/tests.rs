@@ -311,11 +311,17 @@ fn a_comma_between_labels_is_asked_about_and_one_label_in_each_row_is_a_class() 
         ["late", "\"broken,late\"", "\"fine,late\"", "broken"],
     );
     let file = ("a.csv", &*commas);
-    let (_, card) = drafted(&[file], &Hints::default());
+    let (draft, card) = drafted(&[file], &Hints::default());
     assert_eq!(
         card.task,
         Task::Classification,
         "a comma may be part of a name"
+    );
+    assert_eq!(
+        draft.notes,
+        [
+            "`labels` has commas in 2 of 4 labels, such as `broken,late`, which is taken for one label; if commas stand between several, give --task multi-label"
+        ]
     );
     let asked = |task: Option<Task>, separator: Option<&str>| Hints {
         task,
