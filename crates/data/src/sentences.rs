@@ -188,7 +188,8 @@ impl TaggedFile<'_> {
         let (scheme, n) = (nearest.set.scheme().name(), nearest.ill_formed);
         let problem = format!(
             "tag `{found}` where the scheme `{scheme}` has `{expected}`, and {n} such in all; no scheme writes the tags \
-             as they are, so expected the layout to declare one, such as `scheme = \"{scheme}\"`"
+             as they are, so expected the layout in the card to declare one, such as `scheme = \"{scheme}\"`; --scheme \
+             {scheme} writes that into a new card"
         );
         self.error(sentence, word, problem)
     }

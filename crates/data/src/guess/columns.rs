@@ -15,23 +15,11 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
     let names = table.columns();
     ensure!(table.n_rows() > 0, "no rows; expected at least one");
     let mut reasons: Vec<String> = Vec::new();
-    let asked = |option: &str, wish: &Option<String>| -> Result<Option<usize>> {
-        let Some(name) = wish else { return Ok(None) };
-        if let Some(place) = names.iter().position(|column| column == name) {
-            return Ok(Some(place));
-        }
-        let hint = near(name, names.iter().map(String::as_str))
-            .map_or(String::new(), |near| format!(" did you mean `{near}`?"));
-        bail!(
-            "{option}: no column `{name}`;{hint} the columns are {}",
-            listed(names)
-        )
-    };
-    let mut second = asked("--second", &hints.second)?;
-    let id = asked("--id", &hints.id)?;
+    let mut second = asked(names, "--second", &hints.second)?;
+    let id = asked(names, "--id", &hints.id)?;
     let known = |name: &String| names.iter().position(|column| column == name);
     let of_label = hints.label.as_ref().and_then(known);
-    let text = match asked("--text", &hints.text)? {
+    let text = match asked(names, "--text", &hints.text)? {
         Some(text) => text,
         None => {
             let (text, pair, why) = guess_text(table, &[second, of_label, id])?;
@@ -46,7 +34,7 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
         let columns = [("id", id), ("text", Some(text)), ("second", second)];
         return Ok(of_sets(table, columns, sets, reasons));
     }
-    let label = asked("--label", &hints.label)?;
+    let label = asked(names, "--label", &hints.label)?;
     let label = match label {
         Some(label) => label,
         None => {
@@ -64,14 +52,16 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
         return Ok(of_sets(table, columns, sets, reasons));
     }
     let id = id.or_else(|| id_by_name(table, &[Some(text), second, Some(label)]));
-    let mut parts = Vec::new();
-    let mut part = |key: &str, column: Option<usize>| {
-        parts.extend(column.map(|column| format!("{key} = {}", super::string(&names[column]))));
-    };
-    part("id", id);
-    part("text", Some(text));
-    part("second", second);
-    part("label", Some(label));
+    let columns = [
+        ("id", id),
+        ("text", Some(text)),
+        ("second", second),
+        ("label", Some(label)),
+    ];
+    let parts = columns
+        .iter()
+        .filter_map(|(key, column)| role(key, *column, names));
+    let parts: Vec<String> = parts.collect();
     if reasons.is_empty() {
         reasons.push("as the options say".into());
     }
@@ -81,8 +71,31 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
     Ok(findings)
 }
 
+/// The column that an option names.
+pub(super) fn asked(
+    names: &[String],
+    option: &str,
+    wish: &Option<String>,
+) -> Result<Option<usize>> {
+    let Some(name) = wish else { return Ok(None) };
+    if let Some(place) = names.iter().position(|column| column == name) {
+        return Ok(Some(place));
+    }
+    let hint = near(name, names.iter().map(String::as_str))
+        .map_or(String::new(), |near| format!(" did you mean `{near}`?"));
+    bail!(
+        "{option}: no column `{name}`;{hint} the columns are {}",
+        listed(names)
+    )
+}
+
+/// A column in its role, as a card has it.
+pub(super) fn role(key: &str, column: Option<usize>, names: &[String]) -> Option<String> {
+    Some(format!("{key} = {}", super::string(&names[column?])))
+}
+
 /// The column with the name of an id and a different value in each row, if there is one.
-fn id_by_name(table: &Table, taken: &[Option<usize>]) -> Option<usize> {
+pub(super) fn id_by_name(table: &Table, taken: &[Option<usize>]) -> Option<usize> {
     let names = table.columns();
     let by_name = |&column: &usize| IDS.contains(&plain(&names[column]).as_str());
     let mut free = (0..names.len()).filter(|column| !taken.contains(&Some(*column)));
@@ -198,10 +211,9 @@ fn of_sets(
     reasons: Vec<String>,
 ) -> Findings {
     let names = table.columns();
-    let parts = columns.iter().filter_map(|(key, column)| {
-        let name = super::string(&names[(*column)?]);
-        Some(format!("{key} = {name}"))
-    });
+    let parts = columns
+        .iter()
+        .filter_map(|(key, column)| role(key, *column, names));
     let parts: Vec<String> = parts.chain([sets.key]).collect();
     Findings {
         columns: format!("{{ {} }}", parts.join(", ")),

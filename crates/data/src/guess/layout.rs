@@ -1,15 +1,22 @@
 //! Guesses of the layout of a file.
 
-use super::{Findings, Hints, strings};
+use super::word_columns::{WordColumns, word_columns};
+use super::{Hints, strings};
 use crate::Task;
 use crate::format::Quotes;
 use anyhow::{Result, bail, ensure};
 use serde::de::IgnoredAny;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Rows that are examined to find separators and headers.
 const ROWS: usize = 200;
+
+/// Separators that are looked for.
+const SEPARATORS: [char; 4] = ['\t', ',', ';', '|'];
+
+/// So many of so many lines show a separator, although the others have fewer or more fields.
+const NEARLY: (usize, usize) = (9, 10);
 
 /// The guessed layout of a file.
 pub(super) enum FileLayout {
@@ -22,14 +29,6 @@ pub(super) enum FileLayout {
     },
     /// A word and its annotations per line.
     Columns(WordColumns),
-}
-
-/// A column file.
-pub(super) struct WordColumns {
-    n: usize,
-    separator: &'static str,
-    /// The types of span in the last column.
-    types: Vec<String>,
 }
 
 pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<FileLayout> {
@@ -68,7 +67,7 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<FileLayou
         ));
     }
     let asked = hints.separator.is_some() || hints.task.is_some_and(|task| task != Task::Tagging);
-    if let Some(columns) = word_columns(text).filter(|_| !asked) {
+    if !asked && let Some(columns) = word_columns(text, hints.task.is_some())? {
         return Ok(FileLayout::Columns(columns));
     }
     ensure!(
@@ -82,79 +81,6 @@ fn table(format: &str, reason: &str) -> FileLayout {
     FileLayout::Table {
         format: format.into(),
         reason: reason.into(),
-    }
-}
-
-/// A file of sentences: blank lines in it, as many columns on each other line, tags in the last one.
-fn word_columns(text: &str) -> Option<WordColumns> {
-    let lines = || text.lines().filter(|line| !line.starts_with("-DOCSTART-"));
-    let words = || lines().filter(|line| !line.trim().is_empty());
-    let blank = lines().count() - words().count();
-    let tabs = words().all(|line| line.contains('\t'));
-    let split = |line: &str| -> Vec<String> {
-        if tabs {
-            line.split('\t').map(String::from).collect()
-        } else {
-            line.split_whitespace().map(String::from).collect()
-        }
-    };
-    let n = split(words().next()?).len();
-    let mut types = BTreeSet::new();
-    for line in words() {
-        let fields = split(line);
-        if fields.len() != n {
-            return None;
-        }
-        match fields.last()?.split_once('-') {
-            Some((place, name)) if place.len() == 1 && "BIESUL".contains(place) => {
-                types.insert(name.to_string());
-            }
-            None if fields.last()? == "O" => {}
-            _ => return None,
-        }
-    }
-    (n >= 2 && blank > 0 && !types.is_empty()).then(|| WordColumns {
-        n,
-        separator: if tabs { "tab" } else { "white-space" },
-        types: types.into_iter().collect(),
-    })
-}
-
-impl WordColumns {
-    pub(super) fn findings(self, hints: &Hints) -> Result<Findings> {
-        let mut names: Vec<String> = (1..=self.n).map(|column| format!("c{column}")).collect();
-        names[0] = "word".into();
-        names[self.n - 1] = "tag".into();
-        let find = |option: &str, wish: &Option<String>, otherwise: &str| -> Result<String> {
-            let name = wish.as_deref().unwrap_or(otherwise);
-            ensure!(
-                names.iter().any(|known| known == name),
-                "{option}: no column `{name}`; the columns are {}",
-                super::listed(&names)
-            );
-            Ok(name.to_string())
-        };
-        let text = find("--text", &hints.text, "word")?;
-        let label = find("--label", &hints.label, "tag")?;
-        Ok(Findings {
-            task: Task::Tagging,
-            task_reason: "the last column has tags such as B-X, and blank lines end sentences"
-                .into(),
-            labels: self.types,
-            range: None,
-            unlabelled: None,
-            format: format!(
-                "{{ kind = \"conll\", columns = {}, separator = \"{}\" }}",
-                strings(&names),
-                self.separator
-            ),
-            format_reason: format!("each line has {} columns", self.n),
-            columns: format!("{{ text = \"{text}\", label = \"{label}\" }}"),
-            columns_reason: "words come first and tags last".into(),
-            empty: None,
-            encoding: None,
-            notes: Vec::new(),
-        })
     }
 }
 
@@ -175,13 +101,16 @@ fn separator(sample: &Sample, end: &str, hints: &Hints) -> Result<(char, String)
         (None, "tsv") => ('\t', "the name ends in .tsv".to_string()),
         (None, _) => {
             let fits = |separator: &char| divides(sample, *separator);
-            let fitting: Vec<char> = ['\t', ',', ';', '|'].into_iter().filter(fits).collect();
+            let fitting: Vec<char> = SEPARATORS.into_iter().filter(fits).collect();
             match fitting[..] {
                 [separator] => (
                     separator,
                     format!("{separator:?} divides each line into as many fields"),
                 ),
-                [] => bail!("no separator divides each line into as many fields; give --separator"),
+                [] => bail!(
+                    "no separator divides each line into as many fields; {}give --separator",
+                    uneven(sample).unwrap_or_default()
+                ),
                 _ => {
                     bail!("{fitting:?} all divide each line into as many fields; give --separator")
                 }
@@ -278,25 +207,53 @@ fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
     })
 }
 
+/// A note on the first line that a separator divides into fewer or more fields than nearly all others.
+fn uneven(sample: &Sample) -> Option<String> {
+    let note = |separator: char| {
+        let records = records(sample, separator);
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for record in &records {
+            *counts.entry(record.len()).or_default() += 1;
+        }
+        let (n, lines) = counts.into_iter().max_by_key(|(_, lines)| *lines)?;
+        let is_nearly = n > 1 && lines * NEARLY.1 >= records.len() * NEARLY.0;
+        let other = records.iter().find(|record| record.len() != n);
+        let other = other.filter(|_| is_nearly)?;
+        let (line, found) = (other.position()?.line(), other.len());
+        Some(format!(
+            "{separator:?} divides line {line} into {found} and {lines} of {} lines into {n}; mend that line, or ",
+            records.len()
+        ))
+    };
+    SEPARATORS.into_iter().find_map(note)
+}
+
 /// The fields of each line, quoted or not; never empty.
 fn rows(sample: &Sample, separator: char) -> Vec<Vec<String>> {
+    let records = records(sample, separator);
+    let mut rows: Vec<Vec<String>> = records
+        .iter()
+        .map(|row| row.iter().map(String::from).collect())
+        .collect();
+    if rows.is_empty() {
+        rows.push(vec![sample.text.clone()]);
+    }
+    rows
+}
+
+/// The records of the lines that are whole.
+fn records(sample: &Sample, separator: char) -> Vec<csv::StringRecord> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .delimiter(u8::try_from(separator).unwrap_or(b','))
         .quoting(separator != '\t')
         .from_reader(sample.text.as_bytes());
-    let records = reader.records().flatten();
-    let mut rows: Vec<Vec<String>> = records
-        .map(|row| row.iter().map(String::from).collect())
-        .collect();
+    let mut records: Vec<csv::StringRecord> = reader.records().flatten().collect();
     if sample.is_cut {
-        rows.pop();
+        records.pop();
     }
-    if rows.is_empty() {
-        rows.push(vec![sample.text.clone()]);
-    }
-    rows
+    records
 }
 
 /// Returns whether the first row has names, and the reason.

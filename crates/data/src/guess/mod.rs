@@ -10,14 +10,19 @@ mod label_sets;
 mod layout;
 mod names;
 mod siblings;
+mod tags;
+mod word_columns;
+mod word_lists;
 
 pub use self::layout::fields;
 
 use crate::contents::{contents, decoded, marked, uncompressed};
 use crate::duplicates::repeats_note;
+use crate::format::Format;
 use crate::hash::sha256_hex;
 use crate::near::quoted;
 use crate::survey::Measured;
+use crate::tags::Scheme;
 use crate::{Card, Empty, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::borrow::Cow;
@@ -40,6 +45,10 @@ pub struct Hints {
     pub label_separator: Option<String>,
     /// The labels of an ordinal dataset in their order.
     pub order: Option<Vec<String>>,
+    /// The tag that each integer from 0 on stands for, of a tagging dataset whose tags are integers.
+    pub tags: Option<Vec<String>>,
+    /// The scheme of the tags, where none writes all of them as they are.
+    pub scheme: Option<Scheme>,
     /// The column of ids.
     pub id: Option<String>,
     /// The separator of fields.
@@ -71,6 +80,9 @@ struct Findings {
     labels: Vec<String>,
     range: Option<[f64; 2]>,
     unlabelled: Option<String>,
+    /// The tags that integers stand for.
+    values: Vec<String>,
+    scheme: Option<Scheme>,
     format: String,
     format_reason: String,
     columns: String,
@@ -89,6 +101,8 @@ impl Findings {
             labels,
             range: None,
             unlabelled: None,
+            values: Vec::new(),
+            scheme: None,
             format: String::new(),
             format_reason: String::new(),
             columns: String::new(),
@@ -156,16 +170,33 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
     let mut findings = match layout::look(&uncompressed(file), bytes, hints)? {
         layout::FileLayout::Columns(words) => words.findings(hints)?,
         layout::FileLayout::Table { format, reason } => {
-            let read: crate::format::Format =
+            let read: Format =
                 crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;
             let table = read.table_with_lists(file, bytes, None, &|_| true)?;
-            let mut findings = columns::findings(&table, hints)?;
+            let lists = match read {
+                Format::Jsonl(_) | Format::Json(_) => word_lists::guess(&table, hints)?,
+                _ => None,
+            };
+            let mut findings = match lists {
+                Some(findings) => findings,
+                None => columns::findings(&table, hints)?,
+            };
             findings.format = format;
             findings.format_reason = reason;
             findings
         }
     };
+    for (option, is_given) in [
+        ("--tags", hints.tags.is_some()),
+        ("--scheme", hints.scheme.is_some()),
+    ] {
+        ensure!(
+            !is_given || findings.task == Task::Tagging,
+            "{option}: given; expected none, since the task is {}",
+            findings.task.word()
+        );
+    }
     findings.empty = hints.empty;
     findings.encoding = encoding.map(String::from);
     Ok(findings)
@@ -291,6 +322,15 @@ fn layout_text(findings: &Findings, files: &[(&str, &Path, Option<&str>)]) -> St
     }
     if let Some(value) = &findings.unlabelled {
         lines.push(format!("unlabelled = {}", string(value)));
+    }
+    if !findings.values.is_empty() {
+        lines.push(format!("values = {}", strings(&findings.values)));
+    }
+    if let Some(scheme) = findings.scheme {
+        lines.push(format!(
+            "scheme = \"{}\"  # as --scheme says",
+            scheme.name()
+        ));
     }
     lines.push("\n[layouts.files]".to_string());
     for (split, path, sha256) in files {

@@ -55,6 +55,10 @@ pub(super) const IDS: [&str; 8] = [
     "rowid",
 ];
 
+/// Names of columns of lists.
+pub(super) const WORDS: [&str; 4] = ["tokens", "words", "text", "sentence"];
+pub(super) const TAGS: [&str; 5] = ["nertags", "tags", "ner", "labels", "label"];
+
 /// The letters and digits of a name in lower case.
 pub(super) fn plain(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());

@@ -197,6 +197,147 @@ fn column_files_are_tagging() {
 }
 
 #[test]
+fn lists_of_words_and_of_tags_are_tagging() {
+    let of = |words: &str, tags: &str, rows: [&str; 2]| {
+        let texts = ["[\"Ann\", \"sang\"]", "[\"it\", \"rained\", \"again\"]"];
+        let rows = texts.iter().zip(rows).enumerate();
+        let rows = rows.map(|(at, (text, row))| {
+            format!(
+                "{{\"id\": {at}, \"document\": \"7\", \"{words}\": {text}, \"{tags}\": {row}}}\n"
+            )
+        });
+        rows.collect::<String>()
+    };
+    let named = ["[\"B-PER\", \"O\"]", "[\"O\", \"O\", \"O\"]"];
+    let numbers = ["[1, 0]", "[0, 0, 0]"];
+    let hints = |columns: Option<(&str, &str)>, tags: Option<&str>| Hints {
+        text: columns.map(|(text, _)| text.to_string()),
+        label: columns.map(|(_, label)| label.to_string()),
+        tags: tags.map(|tags| tags.split(',').map(String::from).collect()),
+        ..Hints::default()
+    };
+    let pieces = of("pieces", "marks", named);
+    for (text, hints) in [
+        (&of("tokens", "ner_tags", named), hints(None, None)),
+        (&pieces, hints(None, None)),
+        (&pieces, hints(Some(("pieces", "marks")), None)),
+        (
+            &pieces,
+            Hints {
+                task: Some(Task::Tagging),
+                ..hints(Some(("pieces", "marks")), None)
+            },
+        ),
+        (
+            &of("tokens", "ner_tags", numbers),
+            hints(None, Some("O,B-PER,I-PER")),
+        ),
+    ] {
+        let (draft, card) = drafted(&[("a.jsonl", text)], &hints);
+        assert_eq!(
+            (card.task, card.labels.join(" ")),
+            (Task::Tagging, "PER".to_string()),
+            "{}",
+            draft.text
+        );
+        let facts = &card.splits["train"];
+        assert_eq!((facts.words, &facts.counts), (Some(5), &Some(vec![1])));
+        assert_eq!(card.layouts[0].columns.id.as_deref(), Some("id"));
+    }
+    for (text, asked, says) in [
+        (
+            of("tokens", "ner_tags", numbers),
+            hints(None, None),
+            "`ner_tags` has integers from 0 to 1 for tags; give --tags with the tag that each integer",
+        ),
+        (
+            of("tokens", "ner_tags", numbers),
+            hints(None, Some("O")),
+            "--tags: 1 given; `ner_tags` has integers from 0 to 1",
+        ),
+        (
+            of(
+                "tokens",
+                "ner_tags",
+                ["[\"NN\", \"VB\"]", "[\"X\", \"X\", \"X\"]"],
+            ),
+            hints(Some(("tokens", "ner_tags")), None),
+            "`ner_tags` has the tag `NN`; expected `O`, or a letter with a type",
+        ),
+        (
+            of("tokens", "ner_tags", ["[\"O\"]", "[\"B-X\", \"O\", \"O\"]"]),
+            hints(Some(("tokens", "ner_tags")), None),
+            "line 1: 1 tags for 2 words; expected one for each",
+        ),
+        (
+            of("tokens", "ner_tags", named),
+            Hints {
+                task: Some(Task::Tagging),
+                ..hints(Some(("document", "ner_tags")), None)
+            },
+            "`document` has no lists; expected a list of words in each object",
+        ),
+    ] {
+        let error = refused(&[("a.jsonl", &text)], &asked);
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+#[test]
+fn the_first_line_that_differs_from_the_others_is_named() {
+    let lines = |other: &str| format!("{}\n{other}\n\n", "Nils B-PER\nsang O\n".repeat(20));
+    let tagging = Hints {
+        task: Some(Task::Tagging),
+        ..Hints::default()
+    };
+    for (text, hints, says) in [
+        (
+            lines("Ann"),
+            Hints::default(),
+            "line 42: `Ann`: found 1, expected 2 columns, as 40 of 41 lines with a word have",
+        ),
+        (
+            lines("Ann B_PER"),
+            Hints::default(),
+            "line 42: `Ann B_PER`: found the tag `B_PER`, expected `O`, or a letter",
+        ),
+        (
+            "Nils B-PER\n\nsang\n".into(),
+            tagging,
+            "line 3: `sang`: found 1, expected 2 columns",
+        ),
+        (
+            format!("{}a film,\n", "a fine film;good\n".repeat(12)),
+            Hints::default(),
+            "';' divides line 13 into 1 and 12 of 13 lines into 2; mend that line, or give --separator",
+        ),
+    ] {
+        let error = refused(&[("a.txt", &text)], &hints);
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+#[test]
+fn a_scheme_is_written_into_the_card_where_no_scheme_has_all_tags() {
+    let mixed = "Nils B-PER\nKay I-PER\nsang O\n\nAnn I-PER\nsang O\n\nBo B-PER\n\n";
+    let file = ("ner.txt", mixed);
+    let error = refused(&[file], &Hints::default());
+    assert!(
+        error.contains("--scheme bio writes that into a new card"),
+        "{error}"
+    );
+    let hints = Hints {
+        scheme: Some(Scheme::Bio),
+        ..Hints::default()
+    };
+    let dir = folder(&[file]);
+    let draft = draft(&dir.path().join("ner.txt"), &hints, dir.path(), true).expect("a draft");
+    assert!(draft.text.contains("scheme = \"bio\""), "{}", draft.text);
+    let error = refused(&[("reviews.csv", REVIEWS)], &hints);
+    assert!(error.contains("--scheme: given; expected none"), "{error}");
+}
+
+#[test]
 fn what_is_ambiguous_is_asked_for_by_the_name_of_the_option() {
     let two = "alpha,beta,label\nsome words here now,other words here now,x\nmore words are here,and more words here,y\n";
     let vague = "alpha,beta\nx,y\nz,w\n";
@@ -534,7 +675,11 @@ fn nested_objects_are_no_columns_and_texts_need_no_spaces() {
 #[test]
 fn labels_that_differ_only_in_case_or_spaces_are_noted() {
     let rows = ["Good", "good", "good ", "bad", "so so", "so  So"];
-    let text = |row: &&str| format!("a text of some words,{row}\n").repeat(3);
+    let text = |row: &&str| {
+        (0..3)
+            .map(|at| format!("a text of words {row} {at},{row}\n"))
+            .collect::<String>()
+    };
     let file = format!("text,label\n{}", rows.iter().map(text).collect::<String>());
     let (draft, card) = drafted(&[("a.csv", &file)], &Hints::default());
     assert_eq!(card.labels.len(), 6);

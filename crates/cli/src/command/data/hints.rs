@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use totune_data::guess::Hints;
+use totune_data::tags::Scheme;
 use totune_data::{Empty, Task};
 
 /// Facts about a file that cannot be guessed.
@@ -26,6 +27,12 @@ pub(in crate::command) struct HintArgs {
     /// Labels from the lowest to the highest with commas between them, for ordinal [default: numbers by their value]
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     order: Option<Vec<String>>,
+    /// Tags that the integers 0, 1, 2 and so on stand for, with commas between them, such as O,B-X,I-X, for tagging
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    tags: Option<Vec<String>>,
+    /// Scheme of the tags: bio, iob1, bioes, bioul, ioe1 or ioe2 [default: the one that writes all of them as they are]
+    #[arg(long, value_name = "SCHEME", value_parser = scheme)]
+    scheme: Option<Scheme>,
     /// Column of ids
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
@@ -81,6 +88,14 @@ fn separator(text: &str) -> Result<char, String> {
     }
 }
 
+fn scheme(text: &str) -> Result<Scheme, String> {
+    let mut known = Scheme::ALL.into_iter();
+    known.find(|scheme| scheme.name() == text).ok_or_else(|| {
+        let names = Scheme::ALL.map(|scheme| scheme.name());
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
 impl HintArgs {
     /// Converts the options into hints for the guess.
     pub(in crate::command) fn hints(&self) -> Hints {
@@ -98,6 +113,8 @@ impl HintArgs {
             label: self.label.clone(),
             label_separator: self.label_separator.clone(),
             order: self.order.clone(),
+            tags: self.tags.clone(),
+            scheme: self.scheme,
             id: self.id.clone(),
             separator: self.separator,
             header: self.header.map(|header| header == YesNo::Yes),

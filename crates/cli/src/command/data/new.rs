@@ -20,6 +20,7 @@ Examples:
   totune data new data/reviews_train.tsv --text body --label stars --task regression
   totune data new letters.csv --task multi-label --label topics --label-separator ';'
   totune data new stays.csv --task ordinal --label grade --order bad,fair,good
+  totune data new entities.jsonl --tags O,B-PER,I-PER
   totune data new reviews.csv --replace        the file has changed, or was read wrongly
   totune data new export.csv.gz --encoding windows-1252 --empty drop
 

@@ -109,7 +109,7 @@ fn a_broken_file_is_refused_with_its_line() {
         ),
         (
             "a O\nb I-PER\n\nc B-PER\nd I-PER\n",
-            "toy.txt: line 2: tag `I-PER` where the scheme `bio` has `B-PER`, and 1 such in all; no scheme writes the tags as they are, so expected the layout to declare one, such as `scheme = \"bio\"`",
+            "toy.txt: line 2: tag `I-PER` where the scheme `bio` has `B-PER`, and 1 such in all; no scheme writes the tags as they are, so expected the layout in the card to declare one, such as `scheme = \"bio\"`; --scheme bio writes that into a new card",
         ),
         (
             "a O\nb\n",
