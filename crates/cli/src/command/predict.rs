@@ -35,9 +35,9 @@ each label in `p_<label>`; a number or tags only in `predicted`. JSON objects ge
 `probabilities` as their last keys, words in columns (.conll) the tag as the last column. A row with
 an empty text is predicted like any other.
 
-Where words are tagged, a text (a line of a .txt, or a string in JSON) is divided into words at white
-space. A .txt with as many columns on every line, and blank lines between groups of lines, has a
-word on each line.
+Where words are tagged, a text (a line of a .txt, or a string in JSON) is divided into words at
+white space. A .txt with as many columns on every line, and blank lines between groups of lines,
+has a word on each line.
 
 An interrupted command leaves FILE.part; the same command resumes it, and FILE has the same bytes
 as without the interruption.")]
