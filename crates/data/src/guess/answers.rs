@@ -194,18 +194,23 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
         "--order: given; expected none, since the task is {}",
         task.word()
     );
-    if classes && n > 2 && hints.task.is_none() {
-        findings.notes.push(format!(
-            "`{name}` has whole numbers, which are taken for labels without an order; if they are steps of a scale, give \
-             --task ordinal"
-        ));
+    if hints.task.is_none() {
+        findings.notes.extend(other_tasks(name, &order, classes));
     }
-    let is_guessed = hints.task.is_none();
-    findings
-        .notes
-        .extend(comma_note(name, &order).filter(|_| is_guessed));
     findings.labels = order;
     Ok(findings)
+}
+
+/// Notes on labels that another task may suit better.
+fn other_tasks(name: &str, labels: &[String], are_whole_numbers: bool) -> Vec<String> {
+    let is_scale = are_whole_numbers && labels.len() > 2;
+    let scale = is_scale.then(|| {
+        format!(
+            "`{name}` has whole numbers, which are taken for labels without an order; if they are steps of a scale, give \
+             --task ordinal"
+        )
+    });
+    scale.into_iter().chain(comma_note(name, labels)).collect()
 }
 
 /// A note on labels with commas that may be several labels each: divided there, fewer names remain.

@@ -196,41 +196,46 @@ fn column_files_are_tagging() {
     assert_eq!(card.splits["train"].words, Some(4));
 }
 
-#[test]
-fn lists_of_words_and_of_tags_are_tagging() {
-    let of = |words: &str, tags: &str, rows: [&str; 2]| {
-        let texts = ["[\"Ann\", \"sang\"]", "[\"it\", \"rained\", \"again\"]"];
-        let rows = texts.iter().zip(rows).enumerate();
-        let rows = rows.map(|(at, (text, row))| {
-            format!(
-                "{{\"id\": {at}, \"document\": \"7\", \"{words}\": {text}, \"{tags}\": {row}}}\n"
-            )
-        });
-        rows.collect::<String>()
-    };
-    let named = ["[\"B-PER\", \"O\"]", "[\"O\", \"O\", \"O\"]"];
-    let numbers = ["[1, 0]", "[0, 0, 0]"];
-    let hints = |columns: Option<(&str, &str)>, tags: Option<&str>| Hints {
+/// Two JSON objects with lists of words and these lists of tags.
+fn sentences(words: &str, tags: &str, rows: [&str; 2]) -> String {
+    let texts = [r#"["Ann", "sang"]"#, r#"["it", "rained", "again"]"#];
+    let rows = texts.iter().zip(rows).enumerate();
+    let rows = rows.map(|(at, (text, row))| {
+        format!("{{\"id\": {at}, \"document\": \"7\", \"{words}\": {text}, \"{tags}\": {row}}}\n")
+    });
+    rows.collect()
+}
+
+const NAMED: [&str; 2] = [r#"["B-PER", "O"]"#, r#"["O", "O", "O"]"#];
+const NUMBERS: [&str; 2] = ["[1, 0]", "[0, 0, 0]"];
+
+/// The columns of the words and of the tags, and the tags that integers stand for.
+fn tagged(columns: Option<(&str, &str)>, tags: Option<&str>) -> Hints {
+    Hints {
         text: columns.map(|(text, _)| text.to_string()),
         label: columns.map(|(_, label)| label.to_string()),
         tags: tags.map(|tags| tags.split(',').map(String::from).collect()),
         ..Hints::default()
-    };
-    let pieces = of("pieces", "marks", named);
+    }
+}
+
+#[test]
+fn lists_of_words_and_of_tags_are_tagging() {
+    let pieces = sentences("pieces", "marks", NAMED);
     for (text, hints) in [
-        (&of("tokens", "ner_tags", named), hints(None, None)),
-        (&pieces, hints(None, None)),
-        (&pieces, hints(Some(("pieces", "marks")), None)),
+        (&sentences("tokens", "ner_tags", NAMED), tagged(None, None)),
+        (&pieces, tagged(None, None)),
+        (&pieces, tagged(Some(("pieces", "marks")), None)),
         (
             &pieces,
             Hints {
                 task: Some(Task::Tagging),
-                ..hints(Some(("pieces", "marks")), None)
+                ..tagged(Some(("pieces", "marks")), None)
             },
         ),
         (
-            &of("tokens", "ner_tags", numbers),
-            hints(None, Some("O,B-PER,I-PER")),
+            &sentences("tokens", "ner_tags", NUMBERS),
+            tagged(None, Some("O,B-PER,I-PER")),
         ),
     ] {
         let (draft, card) = drafted(&[("a.jsonl", text)], &hints);
@@ -244,36 +249,40 @@ fn lists_of_words_and_of_tags_are_tagging() {
         assert_eq!((facts.words, &facts.counts), (Some(5), &Some(vec![1])));
         assert_eq!(card.layouts[0].columns.id.as_deref(), Some("id"));
     }
+}
+
+#[test]
+fn lists_that_are_no_words_and_tags_are_refused_in_plain_words() {
     for (text, asked, says) in [
         (
-            of("tokens", "ner_tags", numbers),
-            hints(None, None),
+            sentences("tokens", "ner_tags", NUMBERS),
+            tagged(None, None),
             "`ner_tags` has integers from 0 to 1 for tags; give --tags with the tag that each integer",
         ),
         (
-            of("tokens", "ner_tags", numbers),
-            hints(None, Some("O")),
+            sentences("tokens", "ner_tags", NUMBERS),
+            tagged(None, Some("O")),
             "--tags: 1 given; `ner_tags` has integers from 0 to 1",
         ),
         (
-            of(
+            sentences(
                 "tokens",
                 "ner_tags",
                 ["[\"NN\", \"VB\"]", "[\"X\", \"X\", \"X\"]"],
             ),
-            hints(Some(("tokens", "ner_tags")), None),
+            tagged(Some(("tokens", "ner_tags")), None),
             "`ner_tags` has the tag `NN`; expected `O`, or a letter with a type",
         ),
         (
-            of("tokens", "ner_tags", ["[\"O\"]", "[\"B-X\", \"O\", \"O\"]"]),
-            hints(Some(("tokens", "ner_tags")), None),
+            sentences("tokens", "ner_tags", ["[\"O\"]", "[\"B-X\", \"O\", \"O\"]"]),
+            tagged(Some(("tokens", "ner_tags")), None),
             "line 1: 1 tags for 2 words; expected one for each",
         ),
         (
-            of("tokens", "ner_tags", named),
+            sentences("tokens", "ner_tags", NAMED),
             Hints {
                 task: Some(Task::Tagging),
-                ..hints(Some(("document", "ner_tags")), None)
+                ..tagged(Some(("document", "ner_tags")), None)
             },
             "`document` has no lists; expected a list of words in each object",
         ),

@@ -45,8 +45,8 @@ pub(super) fn guess(table: &Table, hints: &Hints) -> Result<Option<Findings>> {
         return Ok(None);
     };
     let reasons = [
-        text.map_or(Some(why_words), |_| None),
-        label.map_or(Some(why_tags), |_| None),
+        text.is_none().then_some(why_words),
+        label.is_none().then_some(why_tags),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
     let mut findings = of_tags(tags, &names[tags.column], hints)?;
