@@ -4,8 +4,8 @@ use crate::common;
 
 use std::ops::ControlFlow;
 
+use crate::common::{eight, encoder, run, training};
 use burn::tensor::Device;
-use common::{eight, encoder, run, training};
 use totune_adapt::{
     Adaptation, Frozen, Full, GradualUnfreezing, Plateau, Schedule, Select, StackAndFinetune,
     StepEvent, TimedPart, Watch, time_phases,

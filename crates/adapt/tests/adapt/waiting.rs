@@ -2,10 +2,8 @@
 #![cfg(feature = "tch")]
 #![allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
 
-use crate::common;
-
+use crate::common::{eight, encoder, linear, training};
 use burn::tensor::Device;
-use common::{eight, encoder, linear, training};
 use totune_adapt::{Adaptation, Full, fit};
 use totune_model::fused::{observed, without_cpu_kernels};
 

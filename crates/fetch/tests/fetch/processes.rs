@@ -4,15 +4,13 @@
 #![cfg(all(feature = "net", target_os = "linux"))]
 #![allow(clippy::unwrap_used)]
 
-use crate::support;
-
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use support::server::{Server, ServerReply};
-use support::{MIB, bytes, fetch, files, job, settings, sha256};
+use crate::support::server::{Server, ServerReply};
+use crate::support::{MIB, bytes, fetch, files, job, settings, sha256};
 use totune_fetch::Fetcher;
 
 /// Variables with the input of a child process: the card, the root, and whether it is offline.

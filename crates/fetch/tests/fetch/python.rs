@@ -4,13 +4,11 @@
 #![cfg(feature = "net")]
 #![allow(clippy::unwrap_used)]
 
-use crate::support;
-
 use std::path::Path;
 use std::process::Command;
 
-use support::server::{Server, ServerReply};
-use support::{COMMIT, MIB, bytes, fetch, job, settings, sha256};
+use crate::support::server::{Server, ServerReply};
+use crate::support::{COMMIT, MIB, bytes, fetch, job, settings, sha256};
 use totune_fetch::{Fetcher, Job, Kind, State};
 
 const SMALL: &[u8] = b"{\"hidden_size\": 8}\n";

@@ -1,13 +1,11 @@
 //! Reading of saved folders with totune: heads of every kind, error cases, and files whose rows are streamed.
 
-use crate::support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Untrained, devices, pairs, sentences, texts};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
-use support::{Untrained, devices, pairs, sentences, texts};
 use totune_adapt::{Adaptation, Adapters, PrefixTuning};
 use totune_data::{Pairs, Task};
 use totune_keep::{SavedAs, SavedModel};

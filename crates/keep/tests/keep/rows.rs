@@ -1,13 +1,11 @@
 //! Prediction on the rows of files with a saved model: inputs, outputs, error cases, and interruptions.
 
-use crate::support;
-
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use crate::support::{Untrained, devices, sentences, texts};
 use burn::tensor::Device;
-use support::{Untrained, devices, sentences, texts};
 use totune_data::{Input, Target as Gold, Task};
 use totune_keep::{
     Kind, Layout, Prediction, ReadOptions, RowCount, SavedModel, Source, Target, TaskFacts,

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Untrained, devices, pairs, repository, sentences, texts};
 use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
-use support::{Untrained, devices, pairs, repository, sentences, texts};
 use totune_adapt::{Adaptation, Lora, logits};
 use totune_data::{Input, Task, sha256_hex};
 use totune_keep::{SavedAs, SavedModel, check_adapter};

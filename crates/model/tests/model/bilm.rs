@@ -1,16 +1,14 @@
 //! The bidirectional language model compared with a reference of its equations in PyTorch (`fixtures/make/bilm.py`).
 
-use crate::support;
-
 use std::collections::BTreeMap;
 
+use crate::support::{Stored, devices, fast_devices, flat, gradients, project, spell};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
-use support::{Stored, devices, fast_devices, flat, gradients, project, spell};
 use totune_checkpoint::{ElmoOptions, Naming, Published};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
 use totune_model::{

@@ -1,10 +1,8 @@
 //! Every committed card, compared with arithmetic and, if they exist, with the real files.
 
-use crate::support;
-
 use std::path::PathBuf;
 
-use support::project;
+use crate::support::project;
 use totune_model::{
     Architecture, BertConfig, BertFamily, Described, EncoderCatalogue, PoolerKind, TokenizerKind,
 };

@@ -1,11 +1,9 @@
 //! The CRF compared with an enumeration of every path, and with PyTorch on vectors made by `fixtures/make/crf.py`.
 
-use crate::support;
-
+use crate::support::{devices, flat};
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde_json::Value;
-use support::{devices, flat};
 use totune_model::{Constraints, Crf};
 
 fn numbers(value: &Value) -> Vec<f32> {

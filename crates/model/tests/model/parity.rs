@@ -1,11 +1,9 @@
 //! Hidden states compared with transformers, on vectors made by `fixtures/make/encoders.py`.
 
-use crate::support;
-
 use std::path::Path;
 
+use crate::support::{Stored, devices, flat, project};
 use burn::tensor::Device;
-use support::{Stored, devices, flat, project};
 use totune_checkpoint::{Naming, Published};
 use totune_model::{
     AlbertConfig, AnyEncoder, Architecture, Bert, BertConfig, DistilBertConfig, ElectraConfig,

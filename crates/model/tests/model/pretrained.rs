@@ -2,11 +2,9 @@
 
 #![cfg_attr(feature = "tch", allow(deprecated))]
 
-use crate::support;
-
+use crate::support::project;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::Deserialize;
-use support::project;
 use totune_checkpoint::Checkpoint;
 use totune_model::{
     BertConfig, Encoder, MaskedLm, MaskedLmConfig, Pass, PoolerKind, TokenBatch, Weights,

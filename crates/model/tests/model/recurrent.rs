@@ -1,12 +1,10 @@
 //! LSTMs against PyTorch, on vectors made by `fixtures/make/recurrent.py`, and the initialisation of their weights.
 
-use crate::support;
-
+use crate::support::{devices, flat, tolerance};
 use anyhow::{Context, Result};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use serde_json::Value;
-use support::{devices, flat, tolerance};
 use totune_model::{BiLstm, Init, Linear, Lstm, Norm, RandomWeights, Weights};
 
 fn numbers(value: &Value) -> Vec<f32> {

@@ -1,10 +1,8 @@
 //! Each kind of floor on each kind of task, from an experiment's file to rows.
 
-use crate::support;
-
 use std::collections::BTreeSet;
 
-use support::{run, score};
+use crate::support::{run, score};
 use totune_record::Tables;
 
 /// An experiment of a floor on a dataset; settings of training and seeds are present, as in a paper's defaults.

@@ -1,11 +1,9 @@
 //! Parts of a split in memory, as the folds of a cross-validation are: what an encoder computes for each example is
 //! computed once for the whole, and a run on a part gives what it gives without the others.
 
-use crate::support;
-
 use std::path::Path;
 
-use support::Demo;
+use crate::support::Demo;
 use totune_adapt::{DataFacts, Recipe, Regression, Strategy, Switch};
 use totune_data::{Dataset, Files, Pairs, Split};
 use totune_record::Tables;

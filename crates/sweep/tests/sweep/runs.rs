@@ -1,10 +1,8 @@
 //! Small experiments from file to rows.
 
-use crate::support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::{Demo, run, score};
+use crate::support::{Demo, run, score};
 use totune_adapt::StepEvent;
 use totune_record::Tables;
 use totune_sweep::{Progress, Silent, execute};

@@ -1,13 +1,11 @@
 //! The timing pass: a row for each phase of each kind of run, kept when the pass is repeated.
 
-use crate::support;
-
 use std::sync::atomic::Ordering;
 
 use totune_record::{TimingRow, read_timing};
 use totune_sweep::{Noise, Selection, Silent, TimingEvent, TimingRequest, TimingSummary, time};
 
-use support::Demo;
+use crate::support::Demo;
 
 const EXPERIMENT: &str = r#"
 paper = "demo"

@@ -4,12 +4,11 @@
 
 mod addresses;
 mod consent;
-use crate::support;
 
 use std::sync::atomic::AtomicBool;
 
-use support::server::{Server, ServerReply};
-use support::{MIB, bytes, fetch, files, job, settings, sha256};
+use crate::support::server::{Server, ServerReply};
+use crate::support::{MIB, bytes, fetch, files, job, settings, sha256};
 use tempfile::TempDir;
 use totune_fetch::{Allow, Fetcher, Job, Kind, Silent};
 

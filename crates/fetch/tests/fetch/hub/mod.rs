@@ -3,14 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod cache;
-use crate::support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use support::server::{Server, ServerReply};
-use support::{COMMIT, MIB, bytes, fetch, git_blob, job, settings, sha256};
+use crate::support::server::{Server, ServerReply};
+use crate::support::{COMMIT, MIB, bytes, fetch, git_blob, job, settings, sha256};
 use tempfile::TempDir;
 use totune_fetch::{Fetcher, Job, Kind, State};
 

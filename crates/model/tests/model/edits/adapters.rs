@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use totune_model::{AdapterSpec, Bert, Encoder, Pass, Sublayer, add_adapters};
 
-use crate::reference::{Reference, odd, values, worst};
+use super::reference::{Reference, odd, values, worst};
 use crate::support::{devices, flat};
 
 fn reference() -> Reference {

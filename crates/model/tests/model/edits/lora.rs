@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use totune_model::{Bert, Encoder, LowRankSpec, Pass, add_low_rank, merge_low_rank};
 
-use crate::reference::{Reference, odd, values, worst};
+use super::reference::{Reference, odd, values, worst};
 use crate::support::{devices, flat};
 
 /// A rate at which no element is dropped and an update is nevertheless added to its layer's output instead of to its

@@ -4,4 +4,3 @@ mod adapters;
 mod lora;
 mod prefixes;
 mod reference;
-use crate::support;

@@ -8,7 +8,7 @@ use totune_model::{
     AnyEncoder, Bert, Encoder, EncoderCatalogue, Pass, PrefixSpec, TokenBatch, add_prefixes,
 };
 
-use crate::reference::{Reference, odd, values, worst};
+use super::reference::{Reference, odd, values, worst};
 use crate::support::{devices, flat, project};
 
 fn reference() -> Reference {

@@ -2,13 +2,12 @@
 //! published with a biLM.
 
 mod checkpoints;
-use crate::support;
 
 use std::path::{Path, PathBuf};
 
+use crate::support::{Stored, devices, flat, gradients, project, spell};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
-use support::{Stored, devices, flat, gradients, project, spell};
 use totune_checkpoint::{Checkpoint, ElmoOptions, Naming, Published};
 use totune_model::{
     Elmo, Encoder, EncoderCatalogue, HiddenStates, LstmState, Pass, TokenBatch, Weights,
