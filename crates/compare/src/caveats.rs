@@ -1,4 +1,4 @@
-//! What keeps the sentence from recommending the choice: nothing is better than the most frequent answer, or no strategy was
+//! Reasons not to recommend the choice: nothing is better than the most frequent answer, or no strategy was
 //! trained. The tests are those of the sentence.
 
 use crate::floors::MAJORITY;
@@ -9,7 +9,7 @@ use crate::scorer::Estimate;
 /// Accuracy of the most frequent label from which on it leaves little room for a difference.
 const FREQUENT: f64 = 0.8;
 
-/// What a reader has to know where no strategy has a score: the choice is one among baselines.
+/// A sentence for the reader where no strategy has a score: the choice is one among baselines.
 pub(crate) fn untrained(rows: &[Row], stopped: bool) -> Option<String> {
     let mut strategies = rows.iter().filter(|row| row.is_strategy);
     if strategies.clone().any(|row| row.test.is_some()) {

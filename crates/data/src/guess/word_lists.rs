@@ -142,7 +142,7 @@ fn words<'l>(
     let may_be = |lists: &&Lists| Some(lists.column) != label && !lists.are_integers;
     let free = || lists.iter().filter(may_be);
     let called = |name: &&str| free().find(|lists| plain(&names[lists.column]) == **name);
-    if let Some(words) = WORDS.iter().find_map(|name| called(&name)) {
+    if let Some(words) = WORDS.iter().find_map(called) {
         return Ok(Some((
             words,
             format!("`{}` by its name", names[words.column]),
@@ -197,7 +197,7 @@ fn tags<'l>(
         let mut found = found.iter().copied();
         found.find(|lists| plain(&names[lists.column]) == **name)
     };
-    if let Some(tags) = TAGS.iter().find_map(|name| called(&name)) {
+    if let Some(tags) = TAGS.iter().find_map(called) {
         let reason = format!("`{}` by its name", names[tags.column]);
         return Ok(Some((tags, reason)));
     }

@@ -1,11 +1,11 @@
 //! The fuzz targets of this crate on their seeds and on a few thousand mutations of them.
 
 #[path = "../../../../fuzz/src/drill.rs"]
-mod drill;
+mod mutations;
 #[path = "../../../../fuzz/src/fetch.rs"]
 mod targets;
 
 #[test]
 fn no_seed_and_no_mutation_of_one_breaks_the_unpacking() {
-    drill::all(targets::TARGETS);
+    mutations::all(targets::TARGETS);
 }

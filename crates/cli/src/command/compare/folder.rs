@@ -35,7 +35,7 @@ impl Earlier {
     }
 }
 
-/// What is in a folder.
+/// Content of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Present {
     /// Nothing, or the result of a comparison that compared nothing.

@@ -26,9 +26,9 @@ enum Form {
 /// The stage and the remaining budget.
 pub(super) struct Line {
     form: Form,
-    /// When the current stage began.
+    /// Begin of the current stage.
     began: Cell<Instant>,
-    /// When something was last printed about it.
+    /// Time of the last print about it.
     said: Cell<Instant>,
 }
 

@@ -72,7 +72,7 @@ impl BaselineComparison {
     /// `6 tasks: 1 higher, 1 lower, 4 not significantly different`, since a mean may be due to one of them.
     fn by_task(&self) -> String {
         let tasks = counted(self.tasks, "task");
-        if self.tasks < 2 || self.tested < self.tasks {
+        if self.overall.is_err() || self.tasks < 2 || self.tested < self.tasks {
             return tasks;
         }
         let same = self.tested - self.above - self.below;
