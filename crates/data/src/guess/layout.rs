@@ -60,14 +60,18 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<FileLayou
     if first.starts_with('{') && !is_line && is_object() {
         bail!("one JSON object over several lines; expected an array, or one object a line");
     }
-    if is_line {
-        return Ok(table(
-            "{ kind = \"jsonl\" }",
-            "the first line is a JSON object",
-        ));
+    // A first line that is broken is an error of the reader, which names it.
+    if is_line || ["jsonl", "ndjson"].contains(&end) {
+        let reason = if is_line {
+            "the first line is a JSON object"
+        } else {
+            "the file is named so"
+        };
+        return Ok(table("{ kind = \"jsonl\" }", reason));
     }
     let asked = hints.separator.is_some() || hints.task.is_some_and(|task| task != Task::Tagging);
-    if !asked && let Some(columns) = word_columns(text, hints.task.is_some())? {
+    let is_expected = hints.task.is_some() || end == "conll";
+    if !asked && let Some(columns) = word_columns(text, is_expected)? {
         return Ok(FileLayout::Columns(columns));
     }
     ensure!(

@@ -704,3 +704,23 @@ fn labels_that_differ_only_in_case_or_spaces_are_noted() {
     );
     assert_eq!(draft.notes, [""; 0]);
 }
+
+#[test]
+fn the_name_of_a_file_says_what_its_first_broken_line_should_be() {
+    let hints = Hints::default();
+    let broken = "{\"text\": \"a\", \"label\": \"x\"\n";
+    let refused = [
+        refused(&[("rows.jsonl", broken)], &hints),
+        refused(&[("few.conll", "a O\nb\nc B-X\n\nd O\n")], &hints),
+    ];
+    assert!(
+        refused[0].contains("while parsing an object"),
+        "{}",
+        refused[0]
+    );
+    assert!(
+        refused[1].contains("line 2: `b`: found 1, expected 2 columns"),
+        "{}",
+        refused[1]
+    );
+}
