@@ -392,8 +392,8 @@ mod tests {
 
     #[test]
     fn rates_are_written_by_powers_of_ten() {
-        let values = [2e-5, 0.01, 0.1, 0.0, 32.0].map(|value| shown(&serde_json::json!(value)));
-        assert_eq!(values, ["2e-5", "1e-2", "0.1", "0", "32"]);
+        let values = [2e-5, 0.03, 0.1, 0.0, 32.0].map(|value| shown(&serde_json::json!(value)));
+        assert_eq!(values, ["2e-5", "3e-2", "0.1", "0", "32"]);
         assert_eq!(shown(&serde_json::json!(32)), "32");
     }
 }

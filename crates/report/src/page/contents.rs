@@ -8,7 +8,7 @@ use totune_plot::Figure;
 use crate::figures::RenderedFigure;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
-use crate::tables::takeaway::{Takeaway, TakeawayPlan};
+use crate::tables::takeaway::Takeaway;
 use crate::tables::{RenderedTable, searches};
 
 /// The tables and figures of `report.toml`, filled.
@@ -27,10 +27,9 @@ impl Contents {
         judged: &[Judged],
         stamp: Option<String>,
     ) -> Result<Self> {
-        let mut takeaways = file.takeaways.iter();
-        let has_runs = |takeaway: &&TakeawayPlan| takeaway.has_runs(scope);
-        // Profiles differ in which experiments they run.
-        let takeaway = takeaways.find(has_runs).or(file.takeaways.last());
+        // Profiles differ in which experiments they run, and a grid may not be complete. Of equals the first one is taken.
+        let takeaways = file.takeaways.iter().rev();
+        let takeaway = takeaways.max_by_key(|takeaway| takeaway.tasks_run(scope));
         let tables = file.tables.iter();
         let drawings = file.figures.iter().map(|figure| {
             let mut drawing = figure.draw(scope)?;

@@ -225,7 +225,7 @@ pub(crate) fn number(value: Option<f64>) -> String {
 
 /// The number of a setting, with powers of ten for learning rates: `2e-5`, `0.1`, `32`.
 pub(crate) fn setting_number(value: f64) -> String {
-    if value != 0.0 && value.abs() <= 0.01 {
+    if value != 0.0 && value.abs() < 0.1 {
         format!("{value:e}")
     } else {
         value.to_string()

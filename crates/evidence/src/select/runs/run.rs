@@ -45,6 +45,9 @@ pub struct Run {
     pub(super) incomparable: bool,
 }
 
+/// The field of the row that is the peak memory of the process. On a GPU the process holds its driver and few tensors.
+const MEMORY: &str = "peak_memory";
+
 /// Fields of the row that are seconds.
 const SECONDS: [&str; 3] = ["train_seconds", "eval_seconds", "cache_seconds"];
 
@@ -110,8 +113,13 @@ impl Run {
                 .get(&(split.clone(), metric.clone()))
                 .copied(),
             Measure::Field { field } if self.incomparable && SECONDS.contains(&&**field) => None,
+            Measure::Field { field } if field == MEMORY && !self.is_on_cpu() => None,
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
+    }
+
+    fn is_on_cpu(&self) -> bool {
+        self.row.device.starts_with("cpu")
     }
 
     /// Whether a final score on test shows that it learned; `None` where that is unknown, and for a floor, which trains

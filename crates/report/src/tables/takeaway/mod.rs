@@ -73,11 +73,14 @@ impl TakeawayPlan {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    /// Whether the baseline has a run.
-    pub(crate) fn has_runs(&self, scope: &Scope) -> bool {
-        let select = |group: &Group| scope.runs.select(&group.conditions, &scope.from);
-        let baseline = scope.plan.groups.get(&self.baseline).map(select);
-        matches!(baseline, Some(Ok(selection)) if !selection.runs.is_empty())
+    /// The number of tasks that the baseline has runs on.
+    pub(crate) fn tasks_run(&self, scope: &Scope) -> usize {
+        let tasks = scope.plan.tasks_named(&self.tasks, &scope.from);
+        let side = Side::One(self.baseline.clone());
+        let on = tasks.and_then(|tasks| TaskRuns::of_tasks(&side, &tasks, scope));
+        on.map_or(0, |on| {
+            on.iter().filter(|on| on.all().next().is_some()).count()
+        })
     }
 
     /// Fills the table, and writes and draws its conclusions.
