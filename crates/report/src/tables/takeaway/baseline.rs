@@ -5,8 +5,10 @@ use totune_evidence::compare::strata::unpaired;
 use totune_evidence::compare::{ALPHA, Comparison};
 use totune_evidence::plan::{Task, Unit};
 use totune_evidence::select::per_run::TimePer;
+use totune_evidence::text::counted;
 use totune_stats::{holm, mean};
 
+use super::phrases::time_text;
 use super::{scores, time_ratio};
 
 /// A point of a score.
@@ -23,6 +25,8 @@ pub(super) struct BaselineComparison {
     pub(super) kept: Option<f64>,
     /// Its time to the stop as a share of the baseline's.
     pub(super) time: Option<f64>,
+    /// Tasks that this share is a mean over.
+    pub(super) timed: usize,
     pub(super) overall: Result<Comparison, String>,
     /// Groups that are compared with the baseline; the sentences name those that do well.
     pub(super) groups: usize,
@@ -57,6 +61,7 @@ impl BaselineComparison {
                 |(test, p): &(&Comparison, &f64)| **p < ALPHA && (test.difference > 0.0) == up;
             tests.iter().zip(&p).filter(apart).count()
         };
+        let time = time_ratio(paired, TimePer::Run);
         Some(Self {
             title: paired.title_a.clone(),
             difference: a - b,
@@ -64,13 +69,28 @@ impl BaselineComparison {
                 .filter(|floor| b > *floor)
                 .map(|floor| (a - floor) / (b - floor)),
             tasks: numbers.tasks.len(),
-            time: time_ratio(paired, TimePer::Run),
+            time: time.map(|time| time.ratio),
+            timed: time.map_or(0, |time| time.tasks),
             overall: numbers.compare_by(Unit::Seed),
             groups: 1,
             tested: tests.len(),
             below: told(false),
             above: told(true),
         })
+    }
+
+    /// `on 2 of 5 tasks`, where the time is a mean over fewer tasks than the difference.
+    pub(super) fn timed_in_part(&self) -> Option<String> {
+        let (timed, tasks) = (self.timed, self.tasks);
+        (timed < tasks).then(|| format!("on {timed} of {}", counted(tasks, "task")))
+    }
+
+    /// In what time it was trained; empty where that is not known.
+    pub(super) fn in_time(&self) -> Option<String> {
+        let part = self
+            .timed_in_part()
+            .map_or(String::new(), |part| format!(" ({part})"));
+        self.time.map(|ratio| format!("{}{part}", time_text(ratio)))
     }
 
     /// Whether its mean score over the tasks is shown not to be a point below the baseline's, for all groups together. A
@@ -118,6 +138,7 @@ pub(super) mod tests {
             difference: 0.8 * (kept - 1.0),
             kept: Some(kept),
             time,
+            timed: 4,
             overall: Ok(comparison(0.8 * (kept - 1.0), 1.0)),
             groups: 1,
             tasks: 4,
@@ -130,5 +151,18 @@ pub(super) mod tests {
     pub(in crate::tables::takeaway) fn comparison(difference: f64, half: f64) -> Comparison {
         let (value, error, df) = (difference, half / 1.96, f64::INFINITY);
         Comparison::of(Estimate { value, error, df }, "", 3.0, vec![value])
+    }
+
+    #[test]
+    fn a_time_says_how_many_tasks_it_is_of() {
+        let of = |timed, time| BaselineComparison {
+            timed,
+            ..detail("Few", 0.9, time)
+        };
+        let told = |each: BaselineComparison| each.in_time().unwrap_or_default();
+        assert_eq!(told(of(4, Some(0.5))), "in 50 % of the training time");
+        let part = "in 50 % of the training time (on 2 of 4 tasks)";
+        assert_eq!(told(of(2, Some(0.5))), part);
+        assert_eq!(told(of(0, None)), "");
     }
 }

@@ -7,7 +7,7 @@ use totune_evidence::compare::Comparison;
 use totune_evidence::text::{Scale, counted};
 
 use super::baseline::{BaselineComparison, POINT};
-use super::phrases::{share, time_text};
+use super::phrases::share;
 
 /// The headline of a page: advice, and the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub(crate) struct Headline {
     /// Whether the numbers decide between the group and the baseline.
     pub(crate) decided: bool,
 }
+
+/// The share of the baseline's time from which on a group is called faster: passes on a quiet machine differ by some percent.
+const FASTER: f64 = 0.9;
 
 /// The advice from a comparison with the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +42,7 @@ impl BaselineComparison {
         let Ok(Comparison { interval, .. }) = &self.overall else {
             return Choice::Open;
         };
-        let is_faster = self.time.is_some_and(|time| time < 1.0);
+        let is_faster = self.time.is_some_and(|time| time < FASTER);
         let is_slower = self.time.is_some_and(|time| time >= 1.0);
         match () {
             () if is_faster && self.is_as_good() => Choice::Cheaper,
@@ -59,7 +62,7 @@ impl BaselineComparison {
         };
         let kept = self.kept.filter(|kept| *kept > 0.0);
         let kept = kept.map(|kept| format!("{} of the gain over {floor}", share(kept)));
-        let cost: Vec<String> = kept.into_iter().chain(self.time.map(time_text)).collect();
+        let cost: Vec<String> = kept.into_iter().chain(self.in_time()).collect();
         let cost = if cost.is_empty() {
             String::new()
         } else {
@@ -90,7 +93,7 @@ impl BaselineComparison {
     }
 }
 
-/// The group to mention first: the fastest of those that take less time than the baseline and are at most a point
+/// The group to mention first: the fastest of those that take clearly less time than the baseline and are at most a point
 /// lower, else the best of those that are better, else of those that are open, else of all.
 pub(super) fn first(compared: &[BaselineComparison]) -> Option<&BaselineComparison> {
     let of = |choice: Choice| compared.iter().filter(move |each| each.choice() == choice);

@@ -125,6 +125,9 @@ impl TakeawayPlan {
         for (row, found) in rows.iter_mut().zip(comparable(found)) {
             if let Some((detail, paired)) = found {
                 row.compare(&detail, &paired);
+                let timed = detail.time.and(detail.timed_in_part());
+                let timed = timed.map(|part| format!("training times were measured {part} only"));
+                notes.extend(timed.filter(|note| !notes.contains(note)));
                 drawn.push(row.drawn(&detail));
                 compared.push(detail);
             }
@@ -286,13 +289,24 @@ fn scores<'a>(paired: &PairedComparison<'a>) -> Result<Numbers<'a>, String> {
 
 /// The geometric mean over tasks of the ratios of mean seconds: twice as long on one task and half as long on another
 /// cancel out.
-fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<f64> {
+fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<TimeRatio> {
     let numbers = paired.numbers_so_far(seconds_of_both(per)).ok()?;
     let logs = numbers
         .tasks
         .iter()
         .map(|on| (mean(&on.a) / mean(&on.b)).ln());
-    Some(mean(&logs.collect::<Vec<f64>>()).exp())
+    Some(TimeRatio {
+        ratio: mean(&logs.collect::<Vec<f64>>()).exp(),
+        tasks: numbers.tasks.len(),
+    })
+}
+
+/// Seconds of a group as a share of the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct TimeRatio {
+    ratio: f64,
+    /// Tasks with seconds that can be compared.
+    tasks: usize,
 }
 
 #[cfg(test)]

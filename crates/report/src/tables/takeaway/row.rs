@@ -86,7 +86,8 @@ impl Row {
                 scale.interval(comparison.interval),
             ];
         }
-        self.times = [detail.time, time_ratio(paired, TimePer::Epoch)]
+        let epoch = time_ratio(paired, TimePer::Epoch).map(|time| time.ratio);
+        self.times = [detail.time, epoch]
             .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
     }
 

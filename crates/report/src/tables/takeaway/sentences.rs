@@ -6,7 +6,7 @@ use totune_evidence::text::{Scale, counted, in_sentence, joined};
 
 use super::baseline::BaselineComparison;
 use super::headline::{by_score, by_time, first};
-use super::phrases::{closed, share, time_text};
+use super::phrases::{closed, share};
 
 /// One or two sentences: the first group, and the fastest, the best or the worst of the others.
 pub(super) fn sentences(compared: &[BaselineComparison], baseline: &str) -> Vec<String> {
@@ -72,8 +72,8 @@ impl BaselineComparison {
             }
         };
         let time = self
-            .time
-            .map_or(String::new(), |ratio| format!(" {}", time_text(ratio)));
+            .in_time()
+            .map_or(String::new(), |time| format!(" {time}"));
         let shown = match (self.is_as_good(), self.groups) {
             (false, _) => String::new(),
             (true, 1) => ", not behind by a point (one-sided, 95 %)".to_owned(),
