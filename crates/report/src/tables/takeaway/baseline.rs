@@ -99,6 +99,11 @@ impl BaselineComparison {
         self.is_shown(|comparison| comparison.narrow.low > -POINT)
     }
 
+    /// Whether its mean score over the tasks is shown not to be a point above the baseline's, for all groups together.
+    pub(super) fn is_no_better(&self) -> bool {
+        self.is_shown(|comparison| comparison.narrow.high < POINT)
+    }
+
     /// Whether its mean score is shown to be above the baseline's, for all groups together.
     pub(super) fn is_above(&self) -> bool {
         self.is_shown(|comparison| comparison.interval.low > 0.0)

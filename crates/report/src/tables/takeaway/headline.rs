@@ -34,6 +34,8 @@ enum Choice {
     Better,
     /// It is lower, or takes longer for less than a point.
     Worse,
+    /// It is shown to be as good and no better, in about the same time or one that is not known.
+    Same,
     Open,
 }
 
@@ -48,6 +50,7 @@ impl BaselineComparison {
             () if is_faster && self.is_as_good() => Choice::Cheaper,
             () if self.is_above() => Choice::Better,
             () if interval.high < 0.0 || (is_slower && interval.high < POINT) => Choice::Worse,
+            () if self.is_as_good() && self.is_no_better() => Choice::Same,
             () => Choice::Open,
         }
     }
@@ -94,13 +97,14 @@ impl BaselineComparison {
 }
 
 /// The group to mention first: the fastest of those that take clearly less time than the baseline and are at most a point
-/// lower, else the best of those that are better, else of those that are open, else of all.
+/// lower, else the best of those that are better, else of those that are as good or open, else of all.
 pub(super) fn first(compared: &[BaselineComparison]) -> Option<&BaselineComparison> {
     let of = |choice: Choice| compared.iter().filter(move |each| each.choice() == choice);
     let best = |choice: Choice| of(choice).max_by(by_score);
     let chosen = of(Choice::Cheaper).min_by(by_time);
     let chosen = chosen.or_else(|| best(Choice::Better));
-    let chosen = chosen.or_else(|| best(Choice::Open));
+    let undecided = [Choice::Open, Choice::Same].into_iter().filter_map(best);
+    let chosen = chosen.or_else(|| undecided.max_by(by_score));
     chosen.or_else(|| compared.iter().max_by(by_score))
 }
 
@@ -129,6 +133,7 @@ pub(super) fn headline(
             format!("{title} loses less than a point against {baseline}, in less time")
         }
         Choice::Better => format!("{title} scores higher than {baseline}"),
+        Choice::Same => format!("{title} and {baseline} score within a point of each other"),
         Choice::Open => format!("Not decided between {title} and {baseline}"),
         Choice::Worse => {
             format!("Stay with {baseline}; the closest of the others is {title}")
@@ -168,6 +173,7 @@ mod tests {
         let wide = each("Two", -0.002, 0.05, 0.3);
         let slow = each("Two phases", 0.03, 0.005, 2.5);
         let both = each("LoRA", 0.02, 0.005, 0.8);
+        let even = each("Head first", 0.001, 0.005, 0.96);
         for (compared, expected, decided) in [
             (
                 vec![&far, &wide, &close, &slow],
@@ -188,6 +194,11 @@ mod tests {
                 vec![&far, &wide],
                 "Not decided between “Two” and “All layers” (-0.20 points, 95 % interval [-5.20, 4.80], 4 tasks, none significantly different; 90 % of the gain over the floor, in 30 % of the training time)",
                 false,
+            ),
+            (
+                vec![&far, &even],
+                "“Head first” and “All layers” score within a point of each other (+0.10 points, 95 % interval [-0.40, 0.60], 4 tasks, none significantly different; 90 % of the gain over the floor, in 96 % of the training time)",
+                true,
             ),
             (
                 vec![&far],
@@ -217,7 +228,7 @@ mod tests {
             time: None,
             ..each("Long", 0.002, 0.005, 2.0)
         };
-        assert_eq!(untimed.choice(), Choice::Open);
+        assert_eq!(untimed.choice(), Choice::Same);
         let once = BaselineComparison {
             overall: Err("one pair".into()),
             kept: None,
