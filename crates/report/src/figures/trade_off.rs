@@ -236,6 +236,15 @@ mod tests {
          groups = ['frozen', 'full']\npanel = [{ title = 'Trained parameters', field = 'params_trainable' }, \
          { title = 'Memory (MB)', field = 'peak_memory', per = 1e6 }]";
 
+    fn drawn(tables: totune_record::Tables) -> RenderedFigure {
+        let plan: ReportFile = parse(probes::PLAN, "report.toml").expect("a plan");
+        let item: Item<super::super::Kind> = parse(FIGURE, "report.toml").expect("a figure");
+        let kind = item.kind.get();
+        kind.check(&plan, "report.toml").expect("its groups exist");
+        let runs = Runs::new(tables).expect("valid rows");
+        item.draw(&Scope::new(&plan, &runs, "here")).expect("drawn")
+    }
+
     #[test]
     fn each_group_is_a_point_in_each_panel_and_a_row() {
         let mut tables = probes::tables();
@@ -247,12 +256,7 @@ mod tests {
             };
             run.peak_memory = 5_000_000;
         }
-        let plan: ReportFile = parse(probes::PLAN, "report.toml").expect("a plan");
-        let item: Item<super::super::Kind> = parse(FIGURE, "report.toml").expect("a figure");
-        let kind = item.kind.get();
-        kind.check(&plan, "report.toml").expect("its groups exist");
-        let runs = Runs::new(tables).expect("valid rows");
-        let drawn = item.draw(&Scope::new(&plan, &runs, "here")).expect("drawn");
+        let drawn = drawn(tables);
         assert_eq!(drawn.panels.len(), 2);
         for (panel, costs) in drawn.panels.iter().zip([[10.0, 1000.0], [5.0, 5.0]]) {
             let Panel::Points(panel) = panel else {
@@ -265,5 +269,16 @@ mod tests {
         let table = drawn.table.expect("a table");
         assert_eq!(table.parts[0].rows.len(), 2);
         assert_eq!(table.parts[0].rows[0].len(), 5);
+    }
+
+    #[test]
+    fn memory_of_runs_on_a_gpu_is_that_of_the_process_and_is_left_out() {
+        let mut tables = probes::tables();
+        for run in &mut tables.runs {
+            run.params_trainable = 10;
+            run.peak_memory = 5_000_000;
+            run.device = "cuda:0 (NVIDIA H200)".to_owned();
+        }
+        assert_eq!(drawn(tables).panels.len(), 1);
     }
 }
