@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use rayon::prelude::*;
 use tempfile::TempDir;
 use totune_record::{RunRow, StoredTables, Tables};
 use totune_sweep::{
@@ -100,9 +99,7 @@ fn a_stored_spec_gives_the_id_of_its_run() {
 /// Puts trials of searches back into folders of their own, as they were before they were collected: a plan has unchosen
 /// settings until they are there.
 fn scatter(tables: &StoredTables, store: &Store) {
-    let trials = tables.runs.par_iter();
-    let trials = trials.filter(|run| run.experiment.ends_with("-search"));
-    trials.for_each(|run| {
+    let write = |run: &RunRow| {
         let folder = store.folder(&run.run_id);
         std::fs::create_dir_all(&folder).expect("a folder");
         let evals = tables.evals.iter();
@@ -115,6 +112,15 @@ fn scatter(tables: &StoredTables, store: &Store) {
             predictions: Vec::new(),
         };
         of_run.write(&folder).expect("writes");
+    };
+    let trials = tables.runs.iter();
+    let trials = trials.filter(|run| run.experiment.ends_with("-search"));
+    let trials: Vec<&RunRow> = trials.collect();
+    // Not rayon's threads: one that waits for polars, which writes in threads of its own, would begin the next run on the same stack.
+    std::thread::scope(|scope| {
+        for part in trials.chunks(trials.len().div_ceil(4).max(1)) {
+            scope.spawn(move || part.iter().copied().for_each(write));
+        }
     });
 }
 

@@ -80,12 +80,18 @@ impl BaselineComparison {
     }
 
     /// `on 2 of 5 tasks`, where the time is a mean over fewer tasks than the difference.
-    pub(super) fn timed_in_part(&self) -> Option<String> {
+    fn timed_in_part(&self) -> Option<String> {
         let (timed, tasks) = (self.timed, self.tasks);
         (timed < tasks).then(|| format!("on {timed} of {}", counted(tasks, "task")))
     }
 
-    /// In what time it was trained; empty where that is not known.
+    /// A note below the table where its times are of fewer tasks than its scores.
+    pub(super) fn timed_note(&self) -> Option<String> {
+        let part = self.time.and(self.timed_in_part())?;
+        Some(format!("training times were measured {part} only"))
+    }
+
+    /// In what time it was trained; `None` where that is not known.
     pub(super) fn in_time(&self) -> Option<String> {
         let part = self
             .timed_in_part()

@@ -152,22 +152,26 @@ mod tests {
     use super::super::baseline::tests::{comparison, copy, detail};
     use super::*;
 
-    #[test]
-    fn the_headline_says_what_to_do_and_how_sure_that_is() {
-        let each = |title: &str, difference, half, time| BaselineComparison {
+    fn each(title: &str, difference: f64, half: f64, time: f64) -> BaselineComparison {
+        BaselineComparison {
             difference,
             overall: Ok(comparison(difference, half)),
             ..detail(title, 0.9, Some(time))
-        };
-        let said = |compared: &[BaselineComparison]| {
-            let Headline {
-                advice,
-                measured,
-                decided,
-                ..
-            } = headline(compared, "All layers", "the floor").unwrap();
-            (format!("{advice} ({measured})"), decided)
-        };
+        }
+    }
+
+    fn said(compared: &[BaselineComparison]) -> (String, bool) {
+        let Headline {
+            advice,
+            measured,
+            decided,
+            ..
+        } = headline(compared, "All layers", "the floor").unwrap();
+        (format!("{advice} ({measured})"), decided)
+    }
+
+    #[test]
+    fn the_headline_says_what_to_do_and_how_sure_that_is() {
         let close = each("Three, 2e-5", -0.002, 0.005, 0.5);
         let far = each("One", -0.1, 0.005, 0.2);
         let wide = each("Two", -0.002, 0.05, 0.3);
@@ -209,6 +213,10 @@ mod tests {
             let compared: Vec<BaselineComparison> = compared.into_iter().map(copy).collect();
             assert_eq!(said(&compared), (expected.to_owned(), decided));
         }
+    }
+
+    #[test]
+    fn a_choice_is_sure_for_all_groups_together() {
         // One of many groups has to be further above than one alone.
         let one_of = |groups| BaselineComparison {
             groups,

@@ -125,14 +125,12 @@ impl TakeawayPlan {
         for (row, found) in rows.iter_mut().zip(comparable(found)) {
             if let Some((detail, paired)) = found {
                 row.compare(&detail, &paired);
-                let timed = detail.time.and(detail.timed_in_part());
-                let timed = timed.map(|part| format!("training times were measured {part} only"));
-                notes.extend(timed.filter(|note| !notes.contains(note)));
                 drawn.push(row.drawn(&detail));
                 compared.push(detail);
             }
             csv.line(row.fields());
         }
+        notes.extend(compared.iter().find_map(BaselineComparison::timed_note));
         let groups = compared.len();
         compared.iter_mut().for_each(|each| each.groups = groups);
         let measure = format!("difference in points, {}", over(&tasks, &compared));
