@@ -136,9 +136,7 @@ impl TakeawayPlan {
         let measure = format!("difference in points, {}", over(&tasks, &compared));
         let floor = self.floor_in_words(plan);
         let mut lead = sentences(&compared, &baseline.1.title);
-        if n_runs > 0 {
-            lead.push(provenance(&encoders, tasks.len(), n_runs, &seeds));
-        }
+        lead.extend((n_runs > 0).then(|| provenance(&encoders, tasks.len(), n_runs, &seeds)));
         let panel = Panel::Intervals(IntervalPanel {
             title: format!("Compared with {}", in_sentence(&baseline.1.title)),
             measure,
