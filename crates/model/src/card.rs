@@ -57,6 +57,10 @@ pub struct EncoderCard {
     /// of the data, or contains part of it, is listed by its own name.
     #[serde(default)]
     pub trained_on: Vec<String>,
+    /// Datasets that took texts from the same source as a part of the training data, by that part's entry in
+    /// `trained_on`: the texts were seen, their labels were not.
+    #[serde(default)]
+    pub shares_texts: BTreeMap<String, Vec<String>>,
     /// Marks an untrained control: random weights, with the shape and the vocabulary of the checkpoint.
     #[serde(skip)]
     pub untrained: bool,
@@ -124,6 +128,13 @@ impl EncoderCard {
             path.display(),
             card.architecture
         );
+        for source in card.shares_texts.keys() {
+            ensure!(
+                card.trained_on.contains(source),
+                "{}: shares-texts: found `{source}`, expected an entry of `trained-on`",
+                path.display()
+            );
+        }
         Ok(card)
     }
 
@@ -137,6 +148,7 @@ impl EncoderCard {
             sha256: BTreeMap::new(),
             fetch: Vec::new(),
             trained_on: Vec::new(),
+            shares_texts: BTreeMap::new(),
             untrained: true,
             ..self.clone()
         }
@@ -412,5 +424,30 @@ impl EncoderCatalogue {
     pub fn names(&self) -> Vec<&str> {
         let trained = self.cards.values().filter(|card| !card.untrained);
         trained.map(|card| card.name.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_texts_are_those_of_an_entry_of_the_training_data() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
+        let text = fs::read_to_string(root.join("fixture-bert.toml")).expect("a card");
+        let read = |lines: &str| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("fixture-bert.toml");
+            let text = text.replacen("licence", &format!("{lines}licence"), 1);
+            fs::write(&path, text).expect("written");
+            EncoderCard::read(&path)
+        };
+        let sharing = "shares-texts = { News = ['notes'] }\n";
+        let card = read(&format!("trained-on = ['News']\n{sharing}")).expect("a card");
+        assert_eq!(card.shares_texts["News"], ["notes"]);
+        assert!(card.untrained().shares_texts.is_empty());
+        let error = read(sharing).expect_err("an error").to_string();
+        let expected = "shares-texts: found `News`, expected an entry of `trained-on`";
+        assert!(error.ends_with(expected), "{error}");
     }
 }

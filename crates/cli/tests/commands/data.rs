@@ -357,6 +357,9 @@ fn what_looks_like_a_name_in_the_training_data_of_an_encoder_has_a_card() {
             card.trained_on.is_empty(),
             "{encoder}"
         );
+        for name in card.shares_texts.values().flatten() {
+            assert!(datasets.find(name).is_ok(), "{encoder}: {name}");
+        }
         for name in &card.trained_on {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             let in_words = !name.chars().all(plain);

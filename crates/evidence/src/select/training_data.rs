@@ -17,6 +17,8 @@ struct Card {
     title: String,
     #[serde(default)]
     trained_on: BTreeSet<String>,
+    #[serde(default)]
+    shares_texts: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The training data of encoders.
@@ -50,41 +52,70 @@ impl TrainingData {
         Ok(Self { cards })
     }
 
-    /// Notes on the runs, given by dataset and encoder, whose data the encoder was trained on: one sentence for each
-    /// encoder, with the titles of the plan's tasks. A control with random weights has another name than its encoder,
-    /// and was trained on nothing.
+    /// Notes on the runs, given by dataset and encoder, whose data or texts the encoder was trained on: up to two
+    /// sentences for each encoder, with the titles of the plan's tasks. A control with random weights has another name
+    /// than its encoder, and was trained on nothing.
     pub(crate) fn notes<'r>(
         &self,
         runs: impl Iterator<Item = (&'r str, &'r str)>,
         plan: &Plan,
     ) -> Vec<String> {
-        let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut datasets: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (dataset, encoder) in runs {
-            let card = self.cards.get(encoder);
-            if card.is_some_and(|card| card.trained_on.contains(dataset)) {
-                let of_plan = plan.tasks.values();
-                let mut of_plan = of_plan.filter(|task| task.datasets.iter().any(|d| d == dataset));
-                let title = of_plan.next().map_or(dataset, |task| &task.title);
-                tasks.entry(encoder).or_default().insert(title);
+            datasets.entry(encoder).or_default().insert(dataset);
+        }
+        let known = datasets.into_iter().filter_map(|(encoder, datasets)| {
+            let card = self.cards.get(encoder)?;
+            Some(card.notes(&datasets, plan))
+        });
+        known.flatten().collect()
+    }
+}
+
+impl Card {
+    /// What to know about scores on the datasets.
+    fn notes(&self, datasets: &BTreeSet<&str>, plan: &Plan) -> Vec<String> {
+        let title = &self.title;
+        let mut notes = Vec::new();
+        let trained_on = titles(&self.trained_on, datasets, plan);
+        if !trained_on.is_empty() {
+            notes.push(format!(
+                "{title} was trained on data of {trained_on}, according to its card: scores there are not scores on \
+                 unseen data"
+            ));
+        }
+        for (source, sharing) in &self.shares_texts {
+            let sharing = titles(sharing, datasets, plan);
+            if !sharing.is_empty() {
+                notes.push(format!(
+                    "{title} was trained on {source}, from which texts of {sharing} were taken: it may have seen these \
+                     texts, without their labels"
+                ));
             }
         }
-        let note = |(encoder, tasks): (&str, BTreeSet<&str>)| {
-            let tasks: Vec<&str> = tasks.into_iter().collect();
-            format!(
-                "{} was trained on data of {}, according to its card: scores there are not scores on unseen data",
-                self.cards[encoder].title,
-                tasks.join(", ")
-            )
-        };
-        tasks.into_iter().map(note).collect()
+        notes
     }
+}
+
+/// The titles of the plan's tasks for those of `datasets` that are `listed`, or the dataset's name where it has no task.
+fn titles(listed: &BTreeSet<String>, datasets: &BTreeSet<&str>, plan: &Plan) -> String {
+    let listed = datasets.iter().filter(|dataset| listed.contains(**dataset));
+    let titles: BTreeSet<&str> = listed
+        .map(|dataset| {
+            let of_plan = plan.tasks.values();
+            let mut of_plan = of_plan.filter(|task| task.datasets.iter().any(|d| d == dataset));
+            of_plan.next().map_or(*dataset, |task| task.title.as_str())
+        })
+        .collect();
+    Vec::from_iter(titles).join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const CARD: &str = "title = 'Tiny'\ntrained-on = ['letters', 'News']\nfolders = ['x']";
+    const CARD: &str =
+        "title = 'Tiny'\ntrained-on = ['letters', 'News']\nshares-texts = { News = ['notes'] }";
 
     fn project() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -110,6 +141,9 @@ mod tests {
             data.notes([("letters", "tiny"); 2].into_iter(), &plan),
             [told]
         );
+        let shared = "Tiny was trained on News, from which texts of notes were taken: it may have seen these texts, without their labels";
+        let both = [("notes", "tiny"), ("letters", "tiny"), ("notes", "other")];
+        assert_eq!(data.notes(both.into_iter(), &plan), [told, shared]);
     }
 
     #[test]
