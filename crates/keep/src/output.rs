@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::{Map, Value};
 use totune_data::{Target, label_sets};
 
-use crate::input::{Kind, Record, Row, Source, is_word};
+use crate::input::{Kind, Object, Record, Row, Source, is_word};
 use crate::{Manifest, Prediction};
 
 /// Format of predictions.
@@ -157,7 +157,7 @@ impl<'a> Sink<'a> {
     /// A row as a JSON object with its prediction.
     fn object(&self, source: &Source, record: &Record, prediction: &Prediction) -> Result<String> {
         let more = predicted(prediction, self.labels);
-        let mut object = match &record.row {
+        let own: Vec<(&str, Value)> = match &record.row {
             Row::Object(object) => {
                 let keys = object.keys();
                 if let Some(name) = self.added.iter().find(|name| keys.contains(name)) {
@@ -167,16 +167,15 @@ impl<'a> Sink<'a> {
                 return Ok(object.with(&more));
             }
             Row::Fields(fields) => {
-                let named = self.header.iter().cloned().zip(fields.iter());
+                let named = self.header.iter().zip(fields.iter());
                 named
-                    .map(|(name, field)| (name, field.as_str().into()))
+                    .map(|(name, field)| (name.as_str(), field.as_str().into()))
                     .collect()
             }
-            Row::Line(text) => Map::from_iter([("text".to_string(), text.clone().into())]),
-            Row::Sentence(lines) => Map::from_iter([("lines".to_string(), lines.clone().into())]),
+            Row::Line(text) => vec![("text", text.as_str().into())],
+            Row::Sentence(lines) => vec![("lines", lines.clone().into())],
         };
-        object.extend(more);
-        Ok(Value::from(object).to_string())
+        Ok(Object::of(&own).with(&more))
     }
 
     fn words(&self, out: &mut Vec<u8>, record: &Record, prediction: &Prediction) -> Result<()> {

@@ -17,7 +17,7 @@ use self::fields::{Column, cells};
 pub(crate) use self::fields::{Fields, Record, Row, is_word};
 pub use self::kind::{Columns, Kind, ReadOptions};
 pub(crate) use self::listing::{hint, quoted};
-use self::object::Object;
+pub(crate) use self::object::Object;
 use crate::Manifest;
 
 /// A file whose rows are read one by one.

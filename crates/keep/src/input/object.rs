@@ -28,6 +28,17 @@ impl Object {
         })
     }
 
+    /// The object of these keys and values, in their order.
+    pub fn of(pairs: &[(&str, Value)]) -> Self {
+        let pairs = pairs.iter();
+        let pairs: Vec<String> = pairs
+            .map(|(key, value)| format!("{}:{value}", Value::from(*key)))
+            .collect();
+        Self {
+            text: format!("{{{}}}", pairs.join(",")),
+        }
+    }
+
     /// The value of `name`, if there is one.
     ///
     /// # Errors
@@ -104,6 +115,15 @@ impl<'de> Deserialize<'de> for Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_stay_in_the_order_they_are_given_in() {
+        let pairs = [("text", Value::from("a \"b\"")), ("id", Value::from("7"))];
+        let more = Map::from_iter([("p".to_string(), Value::from("x"))]);
+        let with = Object::of(&pairs).with(&more);
+        assert_eq!(with, r#"{"text":"a \"b\"","id":"7","p":"x"}"#);
+        assert_eq!(Object::of(&[]).with(&more), r#"{"p":"x"}"#);
+    }
 
     #[test]
     fn new_keys_follow_the_text_of_an_object() {
