@@ -1,0 +1,202 @@
+//! Forms of files: separators, encodings, compression, JSON, and their broken lines.
+
+use super::*;
+
+#[test]
+fn the_first_line_that_differs_from_the_others_is_named() {
+    let lines = |other: &str| format!("{}\n{other}\n\n", "Nils B-PER\nsang O\n".repeat(20));
+    let tagging = Hints {
+        task: Some(Task::Tagging),
+        ..Hints::default()
+    };
+    for (text, hints, says) in [
+        (
+            lines("Ann"),
+            Hints::default(),
+            "line 42: `Ann`: found 1, expected 2 columns, as 40 of 41 lines with a word have",
+        ),
+        (
+            lines("Ann B_PER"),
+            Hints::default(),
+            "line 42: `Ann B_PER`: found the tag `B_PER`, expected `O`, or a letter",
+        ),
+        (
+            "Nils B-PER\n\nsang\n".into(),
+            tagging,
+            "line 3: `sang`: found 1, expected 2 columns",
+        ),
+        (
+            format!("{}a film,\n", "a fine film;good\n".repeat(12)),
+            Hints::default(),
+            "';' divides line 13 into 1 and 12 of 13 lines into 2; mend that line, or give --separator",
+        ),
+    ] {
+        let error = refused(&[("a.txt", &text)], &hints);
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+#[test]
+fn the_name_of_a_file_says_what_its_first_broken_line_should_be() {
+    let hints = Hints::default();
+    let broken = "{\"text\": \"a\", \"label\": \"x\"\n";
+    let refused = [
+        refused(&[("rows.jsonl", broken)], &hints),
+        refused(&[("few.conll", "a O\nb\nc B-X\n\nd O\n")], &hints),
+    ];
+    assert!(
+        refused[0].contains("while parsing an object"),
+        "{}",
+        refused[0]
+    );
+    assert!(
+        refused[1].contains("line 2: `b`: found 1, expected 2 columns"),
+        "{}",
+        refused[1]
+    );
+}
+
+#[test]
+fn arrays_compressed_files_and_other_encodings_are_read() {
+    let array = "[\n  {\"sentence\": \"it rained\", \"label\": 1},\n  {\"sentence\": \"it was dry\", \"label\": 0}\n]\n";
+    let (_, card) = drafted(&[("rain.json", array)], &Hints::default());
+    assert_eq!(
+        card.layouts[0].format,
+        crate::format::Format::Json(Default::default())
+    );
+    assert_eq!(card.splits["train"].rows, 2);
+
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        std::io::Write::write_all(&mut encoder, bytes).expect("written");
+        encoder.finish().expect("a file")
+    };
+    let hints = |encoding: Option<&str>| Hints {
+        label: Some("stars".into()),
+        encoding: encoding.map(String::from),
+        ..Hints::default()
+    };
+    let latin = b"id;text;stars\nr1;un caf\xe9 cher;bad\nr2;un bon caf\xe9;good\n".to_vec();
+    let text = String::from_utf8_lossy(&latin).replace('\u{fffd}', "é");
+    let wide: Vec<u8> = ("\u{feff}".to_string() + &text)
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let zstd = zstd::encode_all(text.as_bytes(), 3).expect("a frame");
+    for (file, bytes, encoding) in [
+        ("a.csv", latin.clone(), Some("windows-1252")),
+        ("a.csv.gz", gzip(&latin), Some("windows-1252")),
+        ("a.csv.gz", gzip(text.as_bytes()), None),
+        ("a.csv.zst", zstd, None),
+        ("a.csv", wide, None),
+    ] {
+        let dir = folder(&[]);
+        let path = dir.path().join(file);
+        std::fs::write(&path, &bytes).expect("a file");
+        let draft = draft(&path, &hints(encoding), dir.path(), true).expect(file);
+        assert_eq!(draft.name, "a");
+        let card = dir.path().join("a.toml");
+        std::fs::write(&card, &draft.text).expect("a card");
+        let dataset = Card::read(&card).and_then(|card| card.load(Path::new("")));
+        let dataset = dataset.expect(&draft.text);
+        assert_eq!(
+            dataset.examples[0].input,
+            crate::Input::Text("un café cher".into()),
+            "{}",
+            draft.text
+        );
+    }
+    let dir = folder(&[]);
+    let path = dir.path().join("a.csv");
+    std::fs::write(&path, &latin).expect("a file");
+    let error = draft(&path, &hints(None), dir.path(), true).expect_err("no encoding");
+    assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
+    assert!(error.to_string().contains("give --encoding"), "{error}");
+}
+
+#[test]
+fn json_lines_and_headerless_text_are_read() {
+    let lines = "{\"sentence\": \"it rained\", \"label\": 1}\n{\"sentence\": \"it was dry\", \"label\": 0}\n";
+    let (_, card) = drafted(&[("rain.jsonl", lines)], &Hints::default());
+    assert_eq!(card.labels, ["0", "1"]);
+    let bare = "it rained on the whole valley today,1\nit was dry and warm in the valley,0\n";
+    let (draft, card) = drafted(&[("rain.csv", bare)], &Hints::default());
+    assert_eq!(
+        card.layouts[0].columns.text.names(),
+        ["c1"],
+        "{}",
+        draft.text
+    );
+}
+
+#[test]
+fn separators_are_found_next_to_commas_in_texts_and_breaks_in_fields() {
+    let rows = |n: usize, line: &str| {
+        format!(
+            "text{0}label\n{1}",
+            line.chars().find(|c| ";\t".contains(*c)).expect("one"),
+            line.repeat(n)
+        )
+    };
+    for line in [
+        "good, really;yes\nnot so good;no\n",
+        "good, really\tyes\nnot so good\tno\n",
+    ] {
+        let (draft, card) = drafted(&[("a.csv", &rows(3, line))], &Hints::default());
+        assert_eq!(card.labels, ["no", "yes"], "{}", draft.text);
+    }
+    // The 200 lines that are examined end within a field.
+    let broken = "\"good,\nreally\";\"yes\"\n\"not\nso\ngood\";\"no\"\n";
+    for n in 38..43 {
+        let (_, card) = drafted(&[("a.csv", &rows(n, broken))], &Hints::default());
+        assert_eq!(card.labels, ["no", "yes"], "{n}");
+    }
+    let error = refused(
+        &[("a.csv", "one;two\nbad film;no;why\nfine;yes\n")],
+        &Hints::default(),
+    );
+    assert!(
+        error.ends_with(
+            "give --header yes or --header no, and --separator if a character divides it"
+        ),
+        "{error}"
+    );
+    let hints = Hints {
+        label: Some("score".into()),
+        ..Hints::default()
+    };
+    let error = refused(
+        &[("a.csv", "text;score\na fine film;3,5\na film;2\n")],
+        &hints,
+    );
+    assert!(
+        error.contains("`score` has numbers with decimal commas, such as `3,5`"),
+        "{error}"
+    );
+    let hints = Hints {
+        task: Some(Task::Regression),
+        ..hints
+    };
+    let error = refused(
+        &[("a.csv", "text,score\na fine film,3.5\na film,good\n")],
+        &hints,
+    );
+    assert!(
+        error.contains("`score` has `good` in row 2; expected numbers"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nested_objects_are_no_columns_and_texts_need_no_spaces() {
+    let nested = "{\"meta\": {\"by\": 1}, \"content\": \"a fine film\", \"class\": \"good\"}\n{\"meta\": {}, \"content\": \"a poor film\", \"class\": \"bad\"}\n";
+    let (_, card) = drafted(&[("a.jsonl", nested)], &Hints::default());
+    assert_eq!(card.labels, ["bad", "good"]);
+    let chinese = "c,d\n这部电影非常好看我很喜欢,正面\n这部电影太无聊了我不喜欢,负面\n这部电影还可以值得一看的,正面\n";
+    let hints = Hints {
+        header: Some(true),
+        ..Hints::default()
+    };
+    let (_, card) = drafted(&[("a.csv", chinese)], &hints);
+    assert_eq!(card.labels, ["正面", "负面"]);
+}

@@ -1,0 +1,134 @@
+//! Long files: windows, interruptions, and what is resumed.
+
+use super::*;
+use totune_data::Target as Gold;
+
+/// Runs [`predict`]: to its end, or for a number of windows.
+fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result<Vec<usize>> {
+    let mut source = Source::open(path, &ReadOptions::default(), &files.model.manifest, false)?;
+    let layout = Layout::of(source.kind(), out, false)?;
+    let mut seen = Vec::new();
+    let noted = std::cell::Cell::new(0);
+    let target = Target::file(out, false)?;
+    let resumed = target.resumed();
+    let target = (target.when_resuming(|rows| noted.set(rows)), layout);
+    let ended = predict(&files.model, &mut source, target, &mut |rows| {
+        seen.push(rows);
+        if seen.len() == windows {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    // What is refused is not said to be resumed.
+    assert_eq!(noted.get(), if ended.is_ok() { resumed } else { 0 });
+    ended?;
+    Ok(seen)
+}
+
+#[test]
+fn an_interrupted_file_is_resumed_with_the_same_bytes() {
+    let files = Files::new(Task::Regression, &texts());
+    let row = |i: usize| format!("{i},{}\n", "kite ".repeat(1 + i * 7 % 5));
+    let rows: String = (0..4200).map(row).collect();
+    let path = files.write("new.csv", format!("n,text\n{rows}").as_bytes());
+    let at = |name: &str| files.folder.path().join(name);
+    let (whole, out) = (at("whole.csv"), at("out.csv"));
+    assert_eq!(run(&files, &path, &whole, 9).expect("rows"), [4096, 4200]);
+    let whole = fs::read(whole).expect("predictions");
+
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
+    assert!(!out.exists(), "half a file looks like a whole one");
+    // Killed while writing the next window: bytes that the state does not record.
+    let part = at("out.csv.part");
+    let mut bytes = fs::read(&part).expect("a part");
+    bytes.extend_from_slice(b"4096,kite ki");
+    fs::write(&part, bytes).expect("written");
+    assert_eq!(run(&files, &path, &out, 9).expect("rows"), [4200]);
+    assert!(fs::read(&out).expect("predictions") == whole);
+    let left: Vec<_> = fs::read_dir(files.folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .filter(|name| name.to_string_lossy().contains(".part"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+
+    // Killed after the last window, before the file got its name.
+    fs::remove_file(&out).expect("removed");
+    assert_eq!(run(&files, &path, &out, 2).expect("rows"), [4096, 4200]);
+    assert!(run(&files, &path, &out, 9).expect("rows").is_empty());
+    assert!(fs::read(&out).expect("predictions") == whole);
+}
+
+#[test]
+fn a_part_of_something_else_is_not_gone_on_with() {
+    let files = Files::new(Task::Regression, &texts());
+    let rows = |n: usize| -> String {
+        let rows = (0..n).map(|i| format!("kite {i}\n"));
+        "text\n".to_string() + &rows.collect::<String>()
+    };
+    let path = files.write("new.csv", rows(5000).as_bytes());
+    let out = files.folder.path().join("out.csv");
+    let error = |windows: usize| {
+        let error = run(&files, &path, &out, windows).expect_err("another input");
+        let error = error.to_string();
+        assert!(
+            error.contains("out.csv.part: has predictions of an"),
+            "{error}"
+        );
+        assert!(error.contains("--restart discards them"), "{error}");
+        error
+    };
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
+    fs::write(&path, rows(5000).replace("kite 17\n", "kite 18\n")).expect("written");
+    assert!(error(9).contains("of another input"));
+    fs::write(&path, rows(100)).expect("written");
+    assert!(error(9).contains("of another input"));
+    fs::write(&path, rows(5000).replace("text", "body")).expect("written");
+    assert!(error(9).contains("of another model, other columns"));
+    // Rows after the predicted ones may differ.
+    fs::write(&path, rows(4500)).expect("written");
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4500]);
+    fs::write(&path, rows(4600)).expect("written");
+    assert!(error(9).contains("of another input"));
+    let held = Target::file(&out, false).expect("a part");
+    let second = Target::file(&out, false).err().expect("it is held");
+    assert!(second.to_string().contains("another process"), "{second}");
+    drop(held);
+    drop(Target::file(&out, true).expect("discarded"));
+    assert_eq!(Target::file(&out, true).expect("a part").resumed(), 0);
+}
+
+#[test]
+fn a_long_file_takes_several_windows_and_can_be_broken_off() {
+    let files = Files::new(Task::Regression, &texts());
+    let rows: String = (0..5000).map(|i| format!("kite {i}\n")).collect();
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
+    let mut seen = Vec::new();
+    let mut out = Vec::new();
+    let mut progress = |rows| {
+        seen.push(rows);
+        ControlFlow::Continue(())
+    };
+    let target = (Target::stream(&mut out), Layout::Jsonl);
+    predict(&files.model, &mut source, target, &mut progress).expect("predictions");
+    assert_eq!(seen, [4096, 5000]);
+    let texts = String::from_utf8(out).expect("UTF-8");
+    let last: serde_json::Value =
+        serde_json::from_str(texts.lines().last().expect("a row")).expect("JSON");
+    assert_eq!(last["text"], "kite 4999");
+    let alone = files
+        .model
+        .predict(vec![Input::Text("kite 4999".into())])
+        .expect("a prediction");
+    let Gold::Value(alone) = alone[0].predicted else {
+        panic!("a number");
+    };
+    assert!((last["predicted"].as_f64().expect("a number") - alone).abs() < 1e-5);
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
+    let target = (Target::stream(Vec::new()), Layout::Jsonl);
+    let ended = predict(&files.model, &mut source, target, &mut |_| {
+        ControlFlow::Break(())
+    });
+    assert!(!ended.expect("an end").complete);
+}
