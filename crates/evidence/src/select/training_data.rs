@@ -73,7 +73,7 @@ impl TrainingData {
 }
 
 impl Card {
-    /// What to know about scores on the datasets.
+    /// Notes on scores on these datasets.
     fn notes(&self, datasets: &BTreeSet<&str>, plan: &Plan) -> Vec<String> {
         let title = &self.title;
         let mut notes = Vec::new();

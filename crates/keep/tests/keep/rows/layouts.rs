@@ -1,4 +1,4 @@
-//! What predictions look like in each format.
+//! The form of predictions in each format.
 
 use super::*;
 use crate::support::sentences;
