@@ -9,7 +9,7 @@ use totune_evidence::plan::{Group, Measure, Plan, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::sample::Sample;
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::{fixed, readable};
+use totune_evidence::text::{fixed, joined, readable};
 use totune_evidence::toml_file::did_you_mean;
 
 use super::{Cell, Column, Csv, RenderedTable, RowGroup, TableKind};
@@ -303,13 +303,30 @@ impl Filled<'_> {
         });
         let [_, lost] = self.runs();
         let lost = (!lost.is_empty()).then(|| format!("{name}: not in the means: {lost}"));
-        // Runs of one task have a column for each metric.
-        let worst = self.samples.iter().max_by_key(|sample| sample.unlearned);
-        let unlearned = worst
-            .map(Sample::unlearned_text)
-            .filter(|text| !text.is_empty());
-        let unlearned = unlearned.map(|text| format!("{name}: {text}"));
+        let unlearned = self.unlearned(table).into_iter().map(|(text, columns)| {
+            let cells = table.columns.iter().zip(&self.samples);
+            let scored = cells.filter(|(column, cell)| column.metric.is_some() && cell.n() > 0);
+            if columns.len() == scored.count() {
+                format!("{name}: {text}")
+            } else {
+                format!("{name}, {}: {text}", joined(&columns))
+            }
+        });
         empty.into_iter().chain(lost).chain(unlearned).collect()
+    }
+
+    /// Texts on runs that did not learn, each with the columns that it holds for.
+    fn unlearned<'a>(&self, table: &'a Means) -> Vec<(String, Vec<&'a str>)> {
+        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+        for (column, sample) in table.columns.iter().zip(&self.samples) {
+            let text = sample.unlearned_text();
+            match found.iter_mut().find(|(other, _)| *other == text) {
+                _ if text.is_empty() => {}
+                Some((_, columns)) => columns.push(&column.title),
+                None => found.push((text, vec![&column.title])),
+            }
+        }
+        found
     }
 
     fn csv(&self, (id, part): (&str, &str), table: &Means, csv: &mut Csv) {

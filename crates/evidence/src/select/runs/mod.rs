@@ -42,8 +42,8 @@ pub struct Runs {
     retimed: Retimed,
     /// Training data of their encoders.
     training_data: TrainingData,
-    /// Ids of runs selected since caveats were last requested.
-    selected: RefCell<BTreeSet<String>>,
+    /// Ids of the runs shown since caveats were last requested.
+    shown: RefCell<BTreeSet<String>>,
     predictions: Predictions,
     /// Every (split, metric) that some run has a final score for.
     measured: BTreeSet<(String, String)>,
@@ -123,24 +123,24 @@ impl Runs {
             retimed: Retimed::default(),
             training_data: TrainingData::default(),
             predictions,
-            selected: RefCell::default(),
+            shown: RefCell::default(),
         })
     }
 
-    /// Returns the result of `fill`, and caveats about the runs that it selects.
+    /// Returns the result of `fill`, and caveats about the runs that it shows.
     pub fn with_caveats<T>(
         &self,
         plan: &Plan,
         fill: impl FnOnce() -> Result<T>,
     ) -> Result<(T, Vec<String>)> {
-        self.selected.take(); // those of what was filled before
+        self.shown.take(); // those of what was filled before
         let filled = fill()?;
         Ok((filled, self.caveats(plan)))
     }
 
-    /// Caveats about runs selected since the last call.
+    /// Caveats about the runs shown since the last call.
     pub fn caveats(&self, plan: &Plan) -> Vec<String> {
-        let selected = self.selected.take();
+        let selected = self.shown.take();
         let all = self.runs.iter().chain(&self.ensembles.runs);
         let runs: Vec<&Run> = all
             .filter(|run| selected.contains(&run.row.run_id))
@@ -170,7 +170,7 @@ impl Runs {
     pub fn label(&mut self, labels: &[LabelPlan], shown: &str) -> Result<()> {
         for label in labels {
             let from = format!("{shown}: label `{}`", label.text);
-            let selected = self.select(&label.conditions, &from)?.runs;
+            let selected = self.find(&label.conditions, &from)?.runs;
             let ids: HashSet<String> = selected.iter().map(|run| run.row.run_id.clone()).collect();
             for run in &mut self.runs {
                 if ids.contains(&run.row.run_id) {
@@ -191,11 +191,24 @@ impl Runs {
         &self.runs
     }
 
-    /// The runs that meet every condition; `from` prefixes errors.
+    /// The runs that meet every condition, which count as shown; `from` prefixes errors.
     ///
     /// No run at all is a note, not an error: it may not have been run yet, or the profile may not ask for it. A path that
     /// the runs in question do not have is an error, since it would select nothing for ever.
     pub fn select(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
+        let found = self.find(conditions, from)?;
+        self.show(&found.runs);
+        Ok(found)
+    }
+
+    /// Counts runs as shown: caveats are about them.
+    pub fn show(&self, runs: &[&Run]) {
+        let ids = runs.iter().map(|run| run.row.run_id.clone());
+        self.shown.borrow_mut().extend(ids);
+    }
+
+    /// Returns [`Runs::select`] for a caller that shows some of them at most.
+    pub fn find(&self, conditions: &Where, from: &str) -> Result<Selection<'_>> {
         let (among, mut note) = match conditions.get(ENSEMBLE) {
             Some(name) => {
                 let why = name
@@ -250,8 +263,6 @@ impl Runs {
         if pending {
             note = Some(NOT_YET.to_owned());
         }
-        let ids = selected.iter().map(|run| run.row.run_id.clone());
-        self.selected.borrow_mut().extend(ids);
         Ok(Selection {
             runs: selected,
             note,

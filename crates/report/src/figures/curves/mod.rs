@@ -128,7 +128,8 @@ impl Lines {
         (metric, split): (&str, &str),
     ) -> Result<Vec<Line>> {
         let Scope { runs, from, .. } = scope;
-        let among = runs.select(conditions, from)?;
+        let all = *runs;
+        let among = all.find(conditions, from)?;
         let ids: HashSet<&str> = among
             .runs
             .iter()
@@ -136,7 +137,7 @@ impl Lines {
             .collect();
         let line = |group: &Chosen| {
             let from = format!("{from}: group `{}`", group.name);
-            let Selection { mut runs, note, .. } = runs.select(&group.conditions, &from)?;
+            let Selection { mut runs, note, .. } = all.find(&group.conditions, &from)?;
             // Both must hold, whereas extending one map by the other would lose the first value of a path.
             runs.retain(|run| ids.contains(run.row.run_id.as_str()));
             // Trials are drawn only where their experiment is requested by name, and never pooled with other runs.
@@ -146,6 +147,7 @@ impl Lines {
             {
                 runs.retain(|run| !crate::is_trial(&run.row));
             }
+            all.show(&runs);
             let other = || "none of its runs is among those asked for".to_owned();
             let note = among.note.clone().or(note);
             let note = note.or_else(|| runs.is_empty().then(other));

@@ -163,7 +163,7 @@ fn gather(
     let (name, mut task) = task(request, scope)?;
     let mut conditions = conditions(&request.conditions);
     conditions.extend(task.conditions());
-    let mut selection = runs.select(&conditions, from)?;
+    let mut selection = runs.find(&conditions, from)?;
     if !conditions.contains_key(EXPERIMENT) {
         selection.runs.retain(|run| !crate::is_trial(&run.row));
     }
