@@ -4,41 +4,44 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::parameters::{copy, device_of};
+use crate::parameters::copy;
 
-/// The pretrained weights of the parameters that are trained, and the strength of the penalty.
+/// Pretrained weights of an encoder, and the strength of the penalty.
 pub(super) struct Pretrained {
     strength: f64,
-    /// By path, each as one row of numbers.
+    /// By path in the model, each as one row of numbers.
     values: BTreeMap<String, Tensor<1>>,
 }
 
 impl Pretrained {
-    /// The encoder's parameters among the `trained` ones, with their values in `model`; `None` without a penalty. New
-    /// parameters, such as those of low-rank updates, have no pretrained value.
-    pub fn of<M: Module>(model: &M, strength: f64, trained: &BTreeSet<String>) -> Option<Self> {
+    /// Copies the weights of an encoder that no edit has changed yet; `None` without a penalty.
+    ///
+    /// So parameters that an edit adds have no pretrained value, and those that it draws anew have the one before.
+    pub fn of<M: Module>(encoder: &M, strength: f64, device: &Device) -> Option<Self> {
         if strength == 0.0 {
             return None;
         }
-        let device = device_of(model).ok()?;
-        let wanted = |path: &str| {
-            path.starts_with("encoder.") && !path.contains(".lora.") && trained.contains(path)
-        };
         // A copy: the optimizer changes weights in place.
-        let values = copy(model, &wanted).into_iter().map(|(path, data)| {
+        let values = copy(encoder, &|_| true).into_iter().map(|(path, data)| {
             let row = TensorData::from_bytes_vec(
                 data.as_bytes().to_vec(),
                 [data.num_elements()],
                 data.dtype(),
             );
-            (path, Tensor::from_data(row, &device))
+            (format!("encoder.{path}"), Tensor::from_data(row, device))
         });
         Some(Self {
             strength,
             values: values.collect(),
         })
+    }
+
+    /// Keeps only those that are `trained`.
+    pub fn among(mut self, trained: &BTreeSet<String>) -> Self {
+        self.values.retain(|path, _| trained.contains(path));
+        self
     }
 
     /// Adds the gradient of the penalty, `strength (w - w0)`, to that of each parameter which has one.
@@ -81,7 +84,6 @@ impl ModuleVisitor for Pull<'_> {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
     use totune_model::{BertConfig, RandomWeights, Shape};
 
     use super::*;
@@ -108,7 +110,8 @@ mod tests {
         };
         let (start, moved) = (load(1).train(), load(2).train());
         let trained: BTreeSet<String> = ["encoder.layers.0.attention.query.weight".into()].into();
-        let pretrained = Pretrained::of(&start, 0.5, &trained).expect("a penalty");
+        let pretrained = Pretrained::of(&start.encoder, 0.5, &device).expect("a penalty");
+        let pretrained = pretrained.among(&trained);
         let (before, after) = (copy(&start, &|_| true), copy(&moved, &|_| true));
 
         // A loss whose gradient is one everywhere: the sum of the weights.

@@ -136,6 +136,7 @@ fn execute<E: Encoder>(
 ) -> Result<Outcome<E>> {
     check(&encoder, task, training)?;
     let device = device_of(&encoder)?;
+    let pretrained = Pretrained::of(&encoder, training.l2_sp, &device);
     let model = classifier(encoder, plan, (task, training, seed), &device)?;
     let (model, probe_seconds) = match &plan.probe {
         // A state has the head of the probe, or what became of it.
@@ -152,7 +153,7 @@ fn execute<E: Encoder>(
     run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
     let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
     run.trainable = trained.cloned().collect();
-    run.pretrained = Pretrained::of(&model, training.l2_sp, &run.trainable);
+    run.pretrained = pretrained.map(|pretrained| pretrained.among(&run.trainable));
     let (model, resumed) = match begin.state {
         None => (model, None),
         Some(state) => {

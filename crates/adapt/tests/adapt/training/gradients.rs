@@ -105,12 +105,15 @@ fn reinitialised_layers_are_new_and_all_others_those_of_the_encoder() {
     }
 }
 
-/// A large penalty moves the encoder back: the step of a run is that of its numeric gradient.
+/// A large penalty keeps what is trained closer to the pretrained weights, or takes it there from random ones.
 #[test]
-fn l2_sp_keeps_the_encoder_near_its_pretrained_weights_and_leaves_the_head() {
+fn l2_sp_keeps_the_encoder_near_its_pretrained_weights_and_brings_new_layers_there() {
     for device in devices() {
-        let distance = |l2_sp: f64| {
-            let mut settings = training(Adaptation::Full(Full::new(1e-2)));
+        let distance = |l2_sp: f64, reinitialised_layers: usize| {
+            let mut settings = training(Adaptation::Full(Full {
+                reinitialised_layers,
+                ..Full::new(1e-2)
+            }));
             (settings.epochs, settings.l2_sp) = (20, l2_sp);
             let outcome = common::run_on(&device, &common::eight(), &settings, 7);
             let after = parameters(&outcome.model);
@@ -128,8 +131,31 @@ fn l2_sp_keeps_the_encoder_near_its_pretrained_weights_and_leaves_the_head() {
                 .sum::<f32>()
                 .sqrt()
         };
-        let (free, pulled) = (distance(0.0), distance(10.0));
-        assert!(pulled < 0.5 * free, "{pulled} {free}");
+        for reinitialised in [0, 1] {
+            let free = distance(0.0, reinitialised);
+            let pulled = distance(10.0, reinitialised);
+            assert!(pulled < 0.5 * free, "{reinitialised}: {pulled} {free}");
+        }
+    }
+}
+
+#[test]
+fn l2_sp_leaves_parameters_without_pretrained_values() {
+    for adaptation in [
+        Adaptation::Frozen(Frozen::new(1e-2)),
+        Adaptation::Lora(Lora::new(2, 1e-2)),
+        Adaptation::Adapters(Adapters {
+            norms: Trainable::No,
+            ..Adapters::new(3, 1e-2)
+        }),
+        Adaptation::PrefixTuning(PrefixTuning::new(3, 1e-2)),
+    ] {
+        let trained = |l2_sp: f64| {
+            let mut settings = training(adaptation.clone());
+            settings.l2_sp = l2_sp;
+            parameters(&common::run(&common::eight(), &settings, 7).model)
+        };
+        assert!(trained(0.0) == trained(10.0), "{}", adaptation.label());
     }
 }
 
