@@ -7,8 +7,9 @@ use totune_adapt::Dtype;
 use totune_model::fused::{self, Bf16Products, F32Products};
 
 use crate::batches::{self, BATCH};
-use crate::comparison::{Case, Comparison, SideSpec, Steps, Target};
+use crate::comparison::{Case, Comparison, SideSpec, Steps};
 use crate::desk::Desk;
+use crate::target::Target;
 use crate::transformer::{Head, Mode, Shape, Step};
 
 /// A network and the batches it is timed on.
@@ -91,11 +92,7 @@ pub fn sides(f32: &Step, bf16: &Step) -> Result<Vec<SideSpec>> {
 }
 
 fn targets(mode: Mode) -> Vec<Target> {
-    let target = |than: &str, at_least| Target {
-        side: "totune bf16".to_string(),
-        than: than.to_string(),
-        at_least,
-    };
+    let target = |than, at_least| Target::faster("totune bf16", than, at_least);
     let over_f32 = if mode == Mode::Train { 1.5 } else { 1.8 };
     vec![
         target("totune f32", over_f32),

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use totune_adapt::Dtype;
 
+use crate::target::Target;
+
 /// All cases of a benchmark, and the texts of its page.
 pub struct Comparison {
     /// Heading of the page.
@@ -61,7 +63,7 @@ pub struct Case {
     pub threads: usize,
     /// The largest difference allowed between the sides' values; without one they are not compared.
     pub tolerance: Option<Tolerance>,
-    /// The speed-ups to reach.
+    /// The goals.
     pub targets: Vec<Target>,
     /// Writes what the sides read, right before they start.
     pub prepare: Option<Box<dyn Fn() -> Result<()>>>,
@@ -118,17 +120,6 @@ pub struct Tolerance {
     pub absolute: f64,
     /// Tolerance relative to the value.
     pub relative: f64,
-}
-
-/// A target speed-up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// The faster side.
-    pub side: String,
-    /// The slower side.
-    pub than: String,
-    /// Smallest accepted speed-up factor.
-    pub at_least: f64,
 }
 
 impl SideSpec {

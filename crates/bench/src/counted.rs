@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use totune_model::fused::Calls;
 
 use crate::results::{Outcome, Results, Timing};
+use crate::target;
 
 /// Number of operators in the table of a case.
 const MOST_FREQUENT: usize = 20;
@@ -44,6 +45,7 @@ pub fn tables(results: &Results) -> String {
             let _ = writeln!(text, "| {} |", row.join(" | "));
         }
     }
+    text.push_str(&target::table(results));
     for outcome in &results.outcomes {
         most_frequent(&mut text, outcome);
     }
@@ -99,6 +101,8 @@ fn most_frequent(text: &mut String, outcome: &Outcome) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::Measure;
+    use crate::target::Target;
 
     fn side(name: &str, operators: &[(&str, [u64; 3])]) -> Timing {
         let operators = operators
@@ -122,6 +126,8 @@ mod tests {
     fn sides_are_compared_by_their_operators() {
         let outcome = Outcome {
             case: "a step".to_string(),
+            threads: 2,
+            targets: vec![Target::operators("totune", "pytorch", 0.8)],
             sides: vec![
                 side("totune", &[("aten::mm", [3, 1, 3])]),
                 side(
@@ -133,6 +139,7 @@ mod tests {
         };
         let results = Results {
             baselines: vec!["pytorch".to_string()],
+            measure: Measure::Operators,
             outcomes: vec![outcome],
             ..Results::default()
         };
@@ -141,6 +148,8 @@ mod tests {
             "| case | side | operators | outermost | innermost | operators / pytorch's | outermost / pytorch's | innermost / pytorch's |",
             "| a step | totune | 3 | 1 | 3 | 0.75 | 0.50 | 1.50 |",
             "|  | pytorch | 4 | 2 | 2 |  |  |  |",
+            "| case | threads | | at most | found | reached |",
+            "| a step | 2 | operators of totune / pytorch's | 0.80 | 0.75 | yes |",
             "| `aten::mm` | 3 (1) | 2 (0) |",
             "| `aten::linear` | 0 (0) | 2 (2) |",
         ] {

@@ -3,8 +3,9 @@
 use anyhow::{Result, ensure};
 use totune_adapt::Dtype;
 
-use crate::comparison::{Case, Comparison, SideSpec, Target};
+use crate::comparison::{Case, Comparison, SideSpec};
 use crate::desk::Desk;
+use crate::target::Target;
 use crate::transformer::{Mode, Shape, Step};
 
 /// A network, the rows of a batch and the tokens of each row.
@@ -67,11 +68,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                 let mut case = Case::new(name, desk.threads, sides)
                     .counting(batch * seq, "tokens")
                     .multiplying(step.flop());
-                case.targets.push(Target {
-                    side: "totune".to_string(),
-                    than: "pytorch-compiled".to_string(),
-                    at_least: 1.0,
-                });
+                case.targets = vec![Target::faster("totune", "pytorch-compiled", 1.0)];
                 comparison.cases.push(case);
             }
         }

@@ -35,15 +35,15 @@ pub mod scale;
 mod shape;
 mod side;
 mod synthetic;
+mod target;
 mod transformer;
 mod worker;
 
 pub use benchmark::{ALL, Benchmark, worker};
-pub use comparison::{
-    Case, Comparison, Measure, Program, SideSpec, Steps, Target, Tolerance, Unit,
-};
+pub use comparison::{Case, Comparison, Measure, Program, SideSpec, Steps, Tolerance, Unit};
 pub use desk::{Desk, StartWorker};
 pub use machine::Machine;
 pub use page::markdown;
 pub use results::{Outcome, Results, Timing};
+pub use target::Target;
 pub use worker::Worker;

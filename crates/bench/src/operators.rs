@@ -9,8 +9,12 @@ use totune_model::fused::{Calls, observed, without_cpu_kernels};
 use crate::comparison::{Case, Comparison, Measure, SideSpec, Steps as Laps};
 use crate::desk::Desk;
 use crate::side::LastWords;
+use crate::target::Target;
 use crate::transformer::{Shape, Step, Steps};
 use crate::worker::{Worker, answer_with, last_words};
+
+/// Goal: operators of ours / PyTorch's.
+const AT_MOST: f64 = 0.8;
 
 /// Two shapes, with dropout everywhere and with none in attention.
 pub fn comparison(desk: &Desk) -> Result<Comparison> {
@@ -46,6 +50,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             let title = format!("{name}, batch {batch} x {seq}, {title}");
             let mut case = Case::new(title, desk.threads, sides);
             case.steps = Laps::Cold(2);
+            case.targets = vec![Target::operators("totune", "pytorch", AT_MOST)];
             comparison.cases.push(case);
         }
     }

@@ -10,6 +10,7 @@ use totune_record::write_atomically;
 use crate::comparison::{Measure, Unit};
 use crate::counted;
 use crate::results::{Outcome, Results, Timing};
+use crate::target;
 
 impl Results {
     /// Writes `<benchmark>.json` and `<benchmark>.md` into `folder`, which is made where it does not exist.
@@ -51,7 +52,7 @@ pub fn markdown(results: &Results) -> String {
     text.push_str(&products(results));
     text.push('\n');
     table(&mut text, results);
-    targets(&mut text, results);
+    text.push_str(&target::table(results));
     if !results.appendix.is_empty() {
         let _ = write!(text, "\n{}", results.appendix);
     }
@@ -193,36 +194,6 @@ fn ratio(outcome: &Outcome, timing: &Timing, baseline: &str) -> String {
     }
 }
 
-fn targets(text: &mut String, results: &Results) {
-    let all = || {
-        let outcomes = results.outcomes.iter();
-        outcomes.flat_map(|outcome| outcome.targets.iter().map(move |target| (outcome, target)))
-    };
-    if all().next().is_none() {
-        return;
-    }
-    text.push_str("\n## Targets\n\n| case | threads | | at least | found | reached |\n|---|--:|---|--:|--:|---|\n");
-    for (outcome, target) in all() {
-        let Some(found) = outcome.ratio(&target.than, &target.side) else {
-            continue;
-        };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} faster than {} | {:.2} | {found:.2} | {} |",
-            outcome.case,
-            outcome.threads,
-            target.side,
-            target.than,
-            target.at_least,
-            if found >= target.at_least {
-                "yes"
-            } else {
-                "**no**"
-            },
-        );
-    }
-}
-
 /// Seconds with a unit that leaves one to four digits before the point.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
@@ -248,8 +219,9 @@ fn number(value: &f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::{Comparison, Target};
+    use crate::comparison::Comparison;
     use crate::machine::Machine;
+    use crate::target::Target;
 
     fn timing(side: &str, seconds: &[f64]) -> Timing {
         Timing {
@@ -265,11 +237,7 @@ mod tests {
     fn results() -> Results {
         let mut python = timing("python", &[0.5, 0.3, 0.4]);
         python.facts.insert("score".to_string(), 0.51234);
-        let target = |at_least| Target {
-            side: "totune".to_string(),
-            than: "python".to_string(),
-            at_least,
-        };
+        let target = |at_least| Target::faster("totune", "python", at_least);
         let outcome = Outcome {
             case: "tiny".to_string(),
             threads: 2,
@@ -279,7 +247,7 @@ mod tests {
                 per_lap: 100.0,
             }),
             flop: Some(2e9),
-            targets: vec![target(1.5), target(4.0)],
+            targets: vec![target(1.5), target(4.0), Target::product("totune", 0.4)],
             sides: vec![timing("totune", &[0.2, 0.2]), python],
         };
         Results {
@@ -310,6 +278,7 @@ mod tests {
             "|  | python | 400.0 ms | 250 | 5 | 25 % | 5 MB | 0.5123 | 2.00 |",
             "| tiny | 2 | totune faster than python | 1.50 | 2.00 | yes |",
             "| tiny | 2 | totune faster than python | 4.00 | 2.00 | **no** |",
+            "| tiny | 2 | totune, share of the product | 0.40 | 0.50 | yes |",
         ] {
             assert!(
                 page.lines().any(|found| found == line),
@@ -323,7 +292,10 @@ mod tests {
         for timing in &mut uncounted.outcomes[0].sides {
             timing.product = None;
         }
-        assert!(!markdown(&uncounted).contains("FLOP"));
+        let page = markdown(&uncounted);
+        assert!(!page.contains("FLOP"), "{page}");
+        let row = "| tiny | 2 | totune, share of the product | 0.40 | not measured |  |";
+        assert!(page.contains(row), "{page}");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use anyhow::Result;
 use totune_adapt::Dtype;
 
-use crate::comparison::{Case, Comparison, SideSpec, Target};
+use crate::comparison::{Case, Comparison, SideSpec};
 use crate::desk::Desk;
+use crate::target::Target;
 use crate::transformer::{Shape, Step, TrainedPart};
 
 /// Least speed of a step, as a multiple of the other side.
@@ -43,11 +44,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                 ];
                 let case = format!("{name}, batch {batch} x {seq}, {title}, {of_dtype}");
                 let mut case = Case::new(case, desk.threads, sides).counting(batch * seq, "tokens");
-                case.targets = vec![Target {
-                    side: "totune".to_string(),
-                    than: other.to_string(),
-                    at_least: AT_LEAST,
-                }];
+                case.targets = vec![Target::faster("totune", other, AT_LEAST)];
                 comparison.cases.push(case);
             }
         }

@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use totune_model::fused::Calls;
 
-use crate::comparison::{Comparison, Measure, Target, Unit};
+use crate::comparison::{Comparison, Measure, Unit};
 use crate::machine::Machine;
+use crate::target::Target;
 
 /// Everything a page shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -53,7 +54,7 @@ pub struct Outcome {
     /// Multiplications and additions in the matrix products of a lap, where they are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flop: Option<f64>,
-    /// The speed-ups to reach.
+    /// The goals.
     #[serde(default)]
     pub targets: Vec<Target>,
     /// Timings of the sides, in the order of the case.

@@ -13,6 +13,7 @@ use totune_stats::Solver;
 
 use crate::comparison::{Case, Comparison, SideSpec};
 use crate::desk::Desk;
+use crate::target::Target;
 
 pub use worker::work;
 
@@ -27,6 +28,9 @@ const TASKS: [Task; 4] = [
 /// The largest difference allowed between the scores of a layer: a few rows are predicted differently where a search
 /// stops early, and a few cells have a rounded number on their border.
 const TOLERANCE: f64 = 0.02;
+
+/// Goal of logistic regression, against the faster set-up of scikit-learn.
+const LOGISTIC: f64 = 3.0;
 
 /// Every task with each kind of probe.
 pub fn comparison(desk: &Desk) -> Result<Comparison> {
@@ -72,6 +76,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             let name = format!("{}, {title}", task.name);
             let mut case = Case::new(name, desk.threads, sides(what, &probe)?);
             case = case.agreeing(TOLERANCE, 0.0);
+            if what == What::Logistic {
+                case.targets = targets(&case.sides);
+            }
             // One task at a time: the layers of all take gigabytes.
             case.prepare = Some(Box::new(move || alone(&root, &task, [layers, columns])));
             comparison.cases.push(case);
@@ -94,6 +101,16 @@ fn sides(what: What, probe: &dyn Fn(Solver, bool) -> Probe) -> Result<Vec<SideSp
         sides.push(python("python, layers at once", true)?);
     }
     Ok(sides)
+}
+
+/// Each of our sides against the last of Python's, the faster of its two where there are several threads.
+fn targets(sides: &[SideSpec]) -> Vec<Target> {
+    let Some(python) = sides.last() else {
+        return Vec::new();
+    };
+    let ours = sides.iter().filter(|side| side.name.starts_with("totune"));
+    ours.map(|side| Target::faster(&side.name, &python.name, LOGISTIC))
+        .collect()
 }
 
 /// Writes the matrices of `task` below `root` where they are not there, and removes those of others.
