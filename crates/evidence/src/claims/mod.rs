@@ -128,6 +128,9 @@ pub struct Claim {
     /// Whether runs that learn nothing are what it is about.
     #[serde(default)]
     about_failure: bool,
+    /// Whether a search is what it is about, so that sides of which one was searched more can be compared.
+    #[serde(default)]
+    about_search: bool,
 }
 
 /// Scope of a claim.

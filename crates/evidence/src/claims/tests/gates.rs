@@ -115,16 +115,17 @@ fn runs_that_did_not_learn_are_counted_where_enough_did() {
 
 #[test]
 fn unequal_searches_are_not_compared_and_small_dev_sets_are_named() {
-    let searched = |full: Option<Value>, two: Option<Value>, n_dev| {
-        let searched = paper(|tables| {
+    let sides = "sides = ['full', 'last-2']";
+    let runs = |full: Option<Value>, two: Option<Value>, n_dev| {
+        paper(|tables| {
             for (says, trials) in [(FULL, full), (LAST_TWO, two)] {
                 if let Some(trials) = trials {
                     search(tables, says, trials, n_dev);
                 }
             }
-        });
-        searched.verdict(&["sides = ['full', 'last-2']", SCORE])
+        })
     };
+    let searched = |full, two, n_dev| runs(full, two, n_dev).verdict(&[sides, SCORE]);
     for (full, two, expected) in [
         (
             Some(json!(6)),
@@ -147,6 +148,7 @@ fn unequal_searches_are_not_compared_and_small_dev_sets_are_named() {
         let start = "its sides are not equal: the settings of one were chosen by ";
         assert_eq!(reasons, format!("{start}{expected}"));
     }
+    runs(Some(json!(6)), None, 400).check(&[sides, SCORE, "about-search = true"], Reproduced);
     let equal = |n_dev| searched(Some(json!(6)), Some(json!(6)), n_dev);
     let few = "Settings of 6 runs were chosen on fewer than 300 dev examples (at least 45)";
     for (n_dev, named) in [(45, true), (300, false)] {
