@@ -7,6 +7,7 @@
 mod decide;
 mod freeze;
 mod l2_sp;
+mod learned;
 mod probe;
 mod restart;
 mod resume;
@@ -38,7 +39,7 @@ use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
 
-pub use restart::has_learned;
+pub use learned::has_learned;
 pub use timing::{TimedPart, time_phases};
 
 use freeze::GradientNorms;
