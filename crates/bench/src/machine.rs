@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct Machine {
     /// Vector instructions of [`FLAGS`] that the processor has.
     #[serde(default)]
     pub flags: Vec<String>,
+    /// Sizes of the caches that a core has or shares, such as `L2 512 KiB`, where Linux reports them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<String>,
 }
 
 /// The instructions that decide how fast matrices are multiplied.
@@ -39,7 +43,20 @@ impl Machine {
     pub fn here() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self::of(&read("/proc/cpuinfo"), &read("/proc/meminfo"), cores)
+        Self {
+            caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
+            ..Self::of(&read("/proc/cpuinfo"), &read("/proc/meminfo"), cores)
+        }
+    }
+
+    /// Returns true if both may be the same machine: a description from before caches were recorded has none.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let without = |machine: &Self| Self {
+            caches: Vec::new(),
+            ..machine.clone()
+        };
+        let known = !self.caches.is_empty() && !other.caches.is_empty();
+        without(self) == without(other) && (!known || self.caches == other.caches)
     }
 
     fn of(cpu: &str, memory: &str, cores: usize) -> Self {
@@ -64,8 +81,31 @@ impl Machine {
                 .filter(|flag| has.contains(flag))
                 .map(str::to_string)
                 .collect(),
+            caches: Vec::new(),
         }
     }
+}
+
+/// The caches for data in the folder of a core in sysfs, from the smallest.
+fn caches(folder: &Path) -> Vec<String> {
+    let cache = |index: usize| {
+        let folder = folder.join(format!("index{index}"));
+        let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let (level, kind, size) = (read("level")?, read("type")?, read("size")?);
+        let kind = match kind.trim() {
+            "Data" => "d",
+            "Unified" => "",
+            _ => return None,
+        };
+        let kib: u64 = size.trim().strip_suffix('K')?.parse().ok()?;
+        let size = if kib.is_multiple_of(1024) {
+            format!("{} MiB", kib / 1024)
+        } else {
+            format!("{kib} KiB")
+        };
+        Some(format!("L{}{kind} {size}", level.trim()))
+    };
+    (0..8).filter_map(cache).collect() // Linux counts them from 0, three or four
 }
 
 impl fmt::Display for Machine {
@@ -81,6 +121,9 @@ impl fmt::Display for Machine {
         )?;
         if !self.flags.is_empty() {
             write!(f, "; {}", self.flags.join(" "))?;
+        }
+        if !self.caches.is_empty() {
+            write!(f, "; {}", self.caches.join(", "))?;
         }
         Ok(())
     }
@@ -109,5 +152,52 @@ mod tests {
             )
         );
         assert_eq!(Machine::of("", "", 1).model, "unknown CPU");
+    }
+
+    #[test]
+    fn caches_for_data_are_named_with_their_sizes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(caches(folder.path()), [""; 0]);
+        for (index, [level, kind, size]) in [
+            ["1", "Data", "48K"],
+            ["1", "Instruction", "32K"],
+            ["2", "Unified", "2048K"],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let cache = folder.path().join(format!("index{index}"));
+            fs::create_dir(&cache).expect("made");
+            for (name, text) in [("level", level), ("type", kind), ("size", size)] {
+                fs::write(cache.join(name), format!("{text}\n")).expect("written");
+            }
+        }
+        let machine = Machine {
+            model: "AMD EPYC".to_string(),
+            caches: caches(folder.path()),
+            ..Machine::default()
+        };
+        assert_eq!(
+            machine.to_string(),
+            "AMD EPYC, 0 cores, 0 GiB, ; L1d 48 KiB, L2 2 MiB"
+        );
+    }
+
+    #[test]
+    fn a_description_without_caches_may_be_of_the_same_machine() {
+        let with = |caches: &[&str]| Machine {
+            caches: caches.iter().map(ToString::to_string).collect(),
+            ..Machine::default()
+        };
+        let before = serde_json::to_string(&with(&[])).expect("plain data");
+        assert!(!before.contains("caches"), "{before}");
+        let before: Machine = serde_json::from_str(&before).expect("reads");
+        assert!(before.is_same(&with(&["L2 2 MiB"])));
+        assert!(!with(&["L2 1 MiB"]).is_same(&with(&["L2 2 MiB"])));
+        let other = Machine {
+            cores: 2,
+            ..Machine::default()
+        };
+        assert!(!before.is_same(&other));
     }
 }

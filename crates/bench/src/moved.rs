@@ -38,7 +38,7 @@ impl Results {
             }
         }
         let mut text = String::new();
-        if before.machine != self.machine {
+        if !before.machine.is_same(&self.machine) {
             let _ = writeln!(
                 text,
                 "measured on different machines: {}, now {}",

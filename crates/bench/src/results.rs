@@ -140,7 +140,7 @@ impl Results {
             return Ok(new);
         }
         let old = Self::read(&file)?;
-        let outcomes = if old.machine == new.machine {
+        let outcomes = if old.machine.is_same(&new.machine) {
             old.outcomes
         } else {
             Vec::new()
