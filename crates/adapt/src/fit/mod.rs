@@ -49,14 +49,14 @@ use resume::{EpochStart, Resumed};
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
 ///
-/// A run that is no better on dev than a constant prediction begins again, if `training` says so.
+/// A run that diverges, or on dev has learned nothing, begins again if `training` says so.
 ///
 /// Each phase starts from the model of the one before, with its optimizer state or a new one, as it specifies.
 ///
 /// The run takes place on the encoder's device, which is one without autodiff. All randomness comes from `seed`: the
 /// head's initialisation and that of what the strategy adds, the order of the examples, dropout. A loss or gradient
-/// that is not finite ends the run before its step is applied, and so does a break of `watch`; both are outcomes, not
-/// errors.
+/// that is not finite ends an attempt before its step is applied, and a break of `watch` the run; both are outcomes,
+/// not errors.
 ///
 /// # Errors
 /// When a setting is out of range for this encoder, a split is empty, or the device fails.
@@ -108,7 +108,14 @@ pub fn fit_resumable<E: Encoder>(
             (&mut *watch, &mut *checkpoints),
             begin,
         )?;
-        if is_last || has_learned(&outcome.predictions, &task.objective) {
+        let has_failed = match outcome.stop {
+            Stop::Diverged(_) => true,
+            Stop::Interrupted => false, // it resumes
+            Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {
+                !has_learned(&outcome.predictions, &task.objective)
+            }
+        };
+        if is_last || !has_failed {
             if training.restarts > 0 {
                 failed.add_to(&mut outcome, task.train.len());
             }

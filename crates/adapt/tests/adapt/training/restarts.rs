@@ -1,12 +1,14 @@
 //! Runs that have not learned anything begin again.
 
+use std::ops::ControlFlow;
+
 use burn::tensor::Device;
 use rand::Rng;
-use totune_adapt::{Adaptation, Full, Outcome, Stop, TaskData, Training};
+use totune_adapt::{Adaptation, Full, Outcome, StepEvent, Stop, TaskData, Training, Watch, fit};
 use totune_data::stream;
 use totune_model::Bert;
 
-use crate::common::{eight, fast_devices, parameters, run, run_on, training};
+use crate::common::{eight, encoder, fast_devices, parameters, run, run_on, training};
 
 /// The eight examples, which are also dev.
 fn task() -> TaskData {
@@ -50,6 +52,34 @@ fn a_run_that_does_not_learn_begins_again_until_the_limit() {
     assert!(outcome.train_seconds > 1.5 * one.train_seconds);
     let last = outcome.scores.last().expect("scores");
     assert!((last.train_seconds - outcome.train_seconds).abs() < 1e-9);
+}
+
+#[test]
+fn a_run_that_diverges_begins_again_until_the_limit() {
+    let outcome = run(&task(), &settings(1e38, 2), 3);
+    assert!(
+        matches!(outcome.stop, Stop::Diverged(_)),
+        "{:?}",
+        outcome.stop
+    );
+    assert_eq!(outcome.restarts, 2);
+}
+
+/// Interrupts a run after its first step.
+struct Impatient;
+
+impl Watch for Impatient {
+    fn step(&mut self, _: &StepEvent) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_does_not_begin_again() {
+    let encoder = encoder(1, &fast_devices()[0]);
+    let outcome = fit(encoder, &task(), &settings(1e-12, 2), 3, &mut Impatient);
+    let outcome = outcome.expect("valid settings and data");
+    assert_eq!((outcome.stop, outcome.restarts), (Stop::Interrupted, 0));
 }
 
 /// Regression test: on LibTorch, whose optimiser works in place, an attempt began with the weights of the one before.
