@@ -1,11 +1,11 @@
-//! The operators of a training step give no number of a tensor to the host.
+//! What the host and the device tell each other in a training step.
 #![cfg(feature = "tch")]
 #![allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
 
 use crate::common::{eight, encoder, linear, training};
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use totune_adapt::{Adaptation, Full, fit};
-use totune_model::fused::{observed, without_cpu_kernels};
+use totune_model::fused::{Call, observed, without_cpu_kernels};
 
 /// Operators that give the host a number of a tensor, or a shape that depends on its numbers. Of these, only those count that
 /// no other operator makes: the operators over all gradients read their factor on the CPU, and not on a GPU.
@@ -18,9 +18,34 @@ const WAITS: [&str; 6] = [
     "aten::masked_select",
 ];
 
+/// The operators by which burn gives the host the numbers of a tensor.
+const READ: [&str; 2] = ["aten::reshape", "aten::to"];
+/// The operators by which burn makes a tensor of the host's numbers and copies it to the device.
+const WRITE: [&str; 2] = ["aten::zeros", "aten::to"];
+
+/// The number of times that these two are called one after the other.
+fn count(calls: &[&str], two: [&str; 2]) -> usize {
+    calls.windows(2).filter(|found| *found == two).count()
+}
+
+/// Names of the operators that no other operator makes.
+fn outermost(calls: &[Call]) -> Vec<&str> {
+    let calls = calls.iter().filter(|call| call.outermost);
+    calls.map(|call| call.name.as_str()).collect()
+}
+
+#[test]
+fn numbers_that_are_read_and_written_are_seen_as_these_operators() {
+    let device = Device::libtorch();
+    let (tensor, calls) = observed(|| Tensor::<1>::from_floats([1.0], &device));
+    assert_eq!(outermost(&calls), WRITE);
+    let (_, calls) = observed(|| tensor.into_scalar::<f32>());
+    assert_eq!(outermost(&calls), READ);
+}
+
 /// Checks the steps of an epoch on the path of a GPU, with dropout, padding and clipping.
 #[test]
-fn no_operator_between_the_forward_pass_and_the_update_waits_for_the_device() {
+fn loss_and_norm_are_read_after_the_update_and_nothing_before_it() {
     let device = Device::libtorch();
     let mut settings = training(Adaptation::Full(Full::new(1e-3)));
     (settings.epochs, settings.batch_size, settings.dropout) = (1, 2, 0.1);
@@ -30,10 +55,11 @@ fn no_operator_between_the_forward_pass_and_the_update_waits_for_the_device() {
         without_cpu_kernels(|| observed(|| fit(encoder, &task, &settings, 3, &mut ())));
     let outcome = outcome.expect("valid settings");
     assert!(!outcome.predictions.is_empty(), "trained to the end");
+    let calls = outermost(&calls);
     let named = |name: &'static str| {
         let calls = calls.iter().enumerate();
         calls
-            .filter(move |(_, call)| call.name == name)
+            .filter(move |(_, call)| **call == name)
             .map(|(at, _)| at)
     };
     // Parameters with weight decay and those without are updated by a call each.
@@ -42,9 +68,13 @@ fn no_operator_between_the_forward_pass_and_the_update_waits_for_the_device() {
     for step in updates.windows(2) {
         let forward = named("aten::embedding").find(|at| *at > step[0]);
         let forward = forward.expect("a step begins with the embeddings");
-        let waits = calls[forward..step[1]].iter().filter(|call| call.outermost);
-        let waits = waits.map(|call| call.name.as_str());
-        let waits: Vec<&str> = waits.filter(|name| WAITS.contains(name)).collect();
-        assert_eq!(waits, [""; 0]);
+        let (between, inside) = (&calls[step[0]..forward], &calls[forward..step[1]]);
+        // The loss of the step before and the norm of its gradient.
+        assert_eq!(count(between, READ), 2);
+        // Nothing is read between the forward pass and the update. The labels are copied to the device for the loss, and
+        // LibTorch waits for such a copy on a GPU.
+        assert_eq!((count(inside, READ), count(inside, WRITE)), (0, 1));
+        let waits: Vec<&&str> = inside.iter().filter(|name| WAITS.contains(name)).collect();
+        assert_eq!(waits, [&""; 0]);
     }
 }
