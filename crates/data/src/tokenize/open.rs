@@ -19,14 +19,15 @@ impl Tokenizer {
     /// Reads `tokenizer.json` from `dir`, or else the bare `vocab.txt` of a WordPiece.
     ///
     /// `lowercase` is what the encoder's card declares. A bare vocabulary is read that way, accents being stripped
-    /// exactly when letters are lowered, as in BERT; a `tokenizer.json` that says otherwise is refused. The file's own
-    /// truncation and padding are ignored: both are chosen per run.
+    /// exactly when letters are lowered, as in BERT; a `tokenizer.json` or `tokenizer_config.json` that says otherwise is
+    /// refused. The file's own truncation and padding are ignored: both are chosen per run.
     pub fn open(dir: &Path, lowercase: bool) -> Result<Self> {
         let full = dir.join("tokenizer.json");
         let bare = dir.join("vocab.txt");
         if full.is_file() {
             Self::from_json(&full, lowercase)
         } else if bare.is_file() {
+            check_config(dir, lowercase)?;
             Self::from_vocabulary(&bare, lowercase)
         } else {
             bail!(
@@ -146,6 +147,7 @@ impl Tokenizer {
             of_words: of_words(path, &inner, template)?,
             inner,
             template,
+            prefix: String::new(),
             hash,
             unk,
             cls,
@@ -153,6 +155,32 @@ impl Tokenizer {
             pad,
         })
     }
+}
+
+/// Refuses a `tokenizer_config.json` by which transformers reads the vocabulary next to it in another way than
+/// [`Tokenizer::from_vocabulary`].
+fn check_config(dir: &Path, lowercase: bool) -> Result<()> {
+    let path = dir.join("tokenizer_config.json");
+    if !path.is_file() {
+        return Ok(());
+    }
+    let shown = path.display();
+    let bytes = std::fs::read(&path).with_context(|| format!("{shown}: cannot be read"))?;
+    let json: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| anyhow!("{shown}: {error}; expected JSON"))?;
+    for (key, expected) in [
+        ("strip_accents", lowercase),
+        ("tokenize_chinese_chars", true),
+    ] {
+        if let Some(found) = json[key].as_bool() {
+            ensure!(
+                found == expected,
+                "{shown}: {key}: found {found}, expected {expected}: a bare `vocab.txt` is read in no other way; a \
+                 `tokenizer.json`, such as `BertTokenizerFast` saves, can say it"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The tokenizer for words that come one by one: a byte-level BPE makes a space part of the token behind it, and

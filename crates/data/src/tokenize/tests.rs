@@ -52,6 +52,50 @@ fn lowering_letters_strips_accents_and_keeping_them_keeps_both() {
     assert_eq!(open(true).vocab_size(), 12);
 }
 
+/// Regression test: such vocabularies were read as BERT's, with other ids than in transformers.
+#[test]
+fn a_vocabulary_that_its_config_reads_in_another_way_is_refused() {
+    let dir = folder(&PIECES);
+    let open = |lowercase, config: &str| {
+        let path = dir.path().join("tokenizer_config.json");
+        std::fs::write(path, config).expect("a file");
+        let opened = Tokenizer::open(dir.path(), lowercase).map(|_| ());
+        opened.map_err(|error| format!("{error:#}"))
+    };
+    for (lowercase, config) in [
+        (true, "{}"),
+        (
+            true,
+            r#"{ "strip_accents": null, "tokenize_chinese_chars": true }"#,
+        ),
+        (true, r#"{ "strip_accents": true }"#),
+        (false, r#"{ "strip_accents": false }"#),
+    ] {
+        assert_eq!(open(lowercase, config), Ok(()), "{config}");
+    }
+    for (lowercase, config, expected) in [
+        (
+            true,
+            r#"{ "strip_accents": false }"#,
+            "strip_accents: found false, expected true: a bare `vocab.txt`",
+        ),
+        (
+            false,
+            r#"{ "strip_accents": true }"#,
+            "strip_accents: found true, expected false: a bare `vocab.txt`",
+        ),
+        (
+            false,
+            r#"{ "tokenize_chinese_chars": false }"#,
+            "tokenize_chinese_chars: found false, expected true: a bare `vocab.txt`",
+        ),
+    ] {
+        let error = open(lowercase, config).expect_err(config);
+        assert!(error.contains("tokenizer_config.json: "), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 /// A `tokenizer.json` of the same pieces that truncates to 3, pads to 9 and adds its own special tokens.
 fn json_of(pieces: &[&str]) -> serde_json::Value {
     let vocab: serde_json::Map<String, serde_json::Value> = pieces
@@ -194,4 +238,30 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(one.len(), 500);
     assert_eq!(one, tokenizer.encode_all(&examples, 20, 2).expect("ids"));
     assert_eq!(one, tokenizer.encode_all(&examples, 20, 7).expect("ids"));
+}
+
+#[test]
+fn a_prefix_stands_before_each_text_and_not_before_words() {
+    let dir = folder(&PIECES);
+    let open = || Tokenizer::open(dir.path(), true).expect("a vocabulary");
+    let (plain, prefixed) = (open(), open().with_prefix("fire "));
+    assert_eq!(open().with_prefix("").hash(), plain.hash());
+    assert_ne!(prefixed.hash(), plain.hash());
+    let pair = |prefix: &str| Input::Pair(format!("{prefix}fires"), format!("{prefix}fire"));
+    let text = |prefix: &str| Input::Text(format!("{prefix}fires"));
+    for (bare, whole) in [(pair(""), pair("fire ")), (text(""), text("fire "))] {
+        let expected = plain.encode(&whole, 16).expect("ids");
+        assert_eq!(prefixed.encode(&bare, 16).expect("ids"), expected);
+        let example = Example {
+            id: String::new(),
+            input: bare,
+            target: Target::Unknown,
+            group: None,
+        };
+        let all = prefixed.encode_all(&[example], 16, 1).expect("ids");
+        assert_eq!(all, [expected]);
+    }
+    let words = Input::Words(vec!["fires".into()]);
+    let [found, expected] = [&prefixed, &plain].map(|each| each.encode(&words, 16).expect("ids"));
+    assert_eq!(found, expected);
 }
