@@ -81,18 +81,21 @@ fn read_config(path: &Path) -> Result<Architecture> {
     let keys = values
         .as_object_mut()
         .with_context(|| format!("{shown}: not the description of a network"))?;
-    // Google's files leave both out, and their code uses this number.
-    keys.entry("layer_norm_eps")
-        .or_insert_with(|| 1e-12_f64.into());
-    let kind = keys.remove("model_type").unwrap_or_else(|| "bert".into());
+    let kind = keys.remove("model_type").unwrap_or_else(|| "bert".into()); // Google's files leave it out
+    if let Some(epsilon) = default_epsilon(&kind) {
+        keys.entry("layer_norm_eps")
+            .or_insert_with(|| epsilon.into());
+    }
     ensure!(
         kind != "elmo",
         "{shown}: model_type: found `elmo`, expected its `options.json` instead"
     );
+    let known = Architecture::LABELS.iter().copied();
+    let known: Vec<&str> = known.filter(|label| *label != "elmo").collect();
     ensure!(
-        Architecture::LABELS.iter().any(|label| kind == *label),
+        known.iter().any(|label| kind == *label),
         "{shown}: model_type: found {kind}, expected one of `{}`",
-        Architecture::LABELS.join("`, `")
+        known.join("`, `")
     );
     for (key, expected) in only_variants() {
         // The shape of an ALBERT says which activation it has.
@@ -107,6 +110,16 @@ fn read_config(path: &Path) -> Result<Architecture> {
     }
     keys.insert("kind".to_string(), kind.clone());
     serde_json::from_value(values).with_context(|| format!("{shown}: not the shape of a {kind}"))
+}
+
+/// `layer_norm_eps` of a family where its `config.json` leaves it out, as in transformers; Google's files do, and their
+/// code has that of BERT. `None` where the family has no such key.
+fn default_epsilon(kind: &Value) -> Option<f64> {
+    match kind.as_str()? {
+        "deberta-v2" => Some(1e-7),
+        "modernbert" | "distilbert" => None,
+        _ => Some(1e-12),
+    }
 }
 
 /// Keys by which the code of transformers chooses among variants of a network, and the variant that is known here.

@@ -209,9 +209,34 @@ fn an_architecture_that_is_not_known_is_answered_with_those_that_are() {
     let error = format!("{error:#}");
     assert!(
         error.contains(r#"model_type: found "longformer", expected one of `bert`"#)
-            && error.contains("`roberta`"),
+            && error.contains("`roberta`")
+            && !error.contains("elmo"),
         "{error}"
     );
+}
+
+/// The defaults of transformers' `BertConfig`, `RobertaConfig` and so on.
+#[test]
+fn a_config_without_the_epsilon_of_its_normalisations_has_that_of_its_family() {
+    for (name, expected) in [
+        ("roberta-tiny", 1e-12),
+        ("xlm-roberta-tiny", 1e-12),
+        ("electra-tiny", 1e-12),
+        ("albert-tiny", 1e-12),
+        ("deberta-tiny", 1e-7),
+    ] {
+        let own = project(&format!("fixtures/encoders/{name}/config.json"));
+        let own = std::fs::read_to_string(own).expect("a committed file");
+        let mut config: serde_json::Value = serde_json::from_str(&own).expect("JSON");
+        let keys = config.as_object_mut().expect("keys");
+        assert!(keys.remove("layer_norm_eps").is_some(), "{name}");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join("config.json"), config.to_string()).expect("a file");
+        let described = Described::beside(&folder.path().join("model.safetensors"));
+        let architecture = described.expect(name).architecture;
+        let read = serde_json::to_value(&architecture).expect("JSON");
+        assert_eq!(read["layer_norm_eps"], expected, "{name}");
+    }
 }
 
 #[test]
