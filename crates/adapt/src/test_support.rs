@@ -1,7 +1,11 @@
 //! Helpers of the unit tests of several files.
 
+use std::path::Path;
+
 use totune_data::{Pairs, WordContext};
-use totune_model::{HeadSpec, LinearSpec, LstmState, Pooling, Switch};
+use totune_model::{
+    Architecture, EncoderCatalogue, HeadSpec, LinearSpec, LstmState, Pooling, Switch,
+};
 
 use crate::optimizer::Optimizer;
 use crate::phase::{Assignment, Plan};
@@ -9,6 +13,13 @@ use crate::schedule::{Constant, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
 use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
+
+/// Architecture of the encoder with this card.
+pub(crate) fn architecture(encoder: &str) -> Architecture {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
+    let cards = EncoderCatalogue::read(&folder).expect("cards");
+    cards.find(encoder).expect("a card").architecture.clone()
+}
 
 /// The linear head of some settings.
 pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {

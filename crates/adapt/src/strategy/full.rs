@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
+use totune_model::Architecture;
 
 use super::{Adaptation, Strategy, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
@@ -65,6 +66,11 @@ impl Strategy for Full {
         Adaptation::Full(self.clone())
     }
 
+    fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
+        let chooses = self.reinitialised_layers > 0;
+        chooses.then(|| super::lacks_layers(architecture)).flatten()
+    }
+
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let reinitialised = self.reinitialised_layers;
         ensure!(
@@ -96,7 +102,7 @@ impl Strategy for Full {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{check_plan, training};
+    use crate::test_support::{architecture, check_plan, training};
 
     #[test]
     fn everything_moves() {
@@ -137,6 +143,24 @@ mod tests {
             plan(1).expect_err("one layer").to_string(),
             "adaptation.reinitialised-layers: found 2, expected at most 1, the number of layers of the encoder"
         );
+    }
+
+    #[test]
+    fn layers_that_share_their_weights_are_not_reinitialised() {
+        let mut settings = Full::new(2e-5);
+        let mut check = |n: usize, encoder: &str| {
+            settings.reinitialised_layers = n;
+            let settings = Adaptation::Full(settings.clone());
+            let checked = settings.check_architecture(&architecture(encoder));
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            check(1, "albert-tiny").expect_err("refused"),
+            "found `full, top 1 reinitialised`, expected another strategy: `albert` has no layers with parameters of \
+             their own"
+        );
+        assert_eq!(check(0, "albert-tiny"), Ok(()));
+        assert_eq!(check(1, "fixture-bert"), Ok(()));
     }
 
     #[test]
