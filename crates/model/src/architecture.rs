@@ -41,6 +41,16 @@ macro_rules! architectures {
                 match self { $(Self::$name(_) => <$shape as Shape>::TOKENIZER,)* }
             }
 
+            /// Paths within a layer of its linear layers that can have a low-rank update.
+            pub fn linears(&self) -> &'static [&'static str] {
+                match self { $(Self::$name(_) => <$shape as Shape>::LINEARS,)* }
+            }
+
+            /// Paths within a layer of its modules with a bias.
+            pub fn biases(&self) -> &'static [&'static str] {
+                match self { $(Self::$name(_) => <$shape as Shape>::BIASES,)* }
+            }
+
             /// Layers above the embeddings.
             pub fn n_layers(&self) -> usize {
                 match self { $(Self::$name(shape) => Shape::n_layers(shape),)* }
@@ -108,9 +118,7 @@ architectures! {
 impl Architecture {
     /// Returns true if any layer has a bias.
     pub fn has_biases(&self) -> bool {
-        self.tensors()
-            .iter()
-            .any(|(name, _)| name.ends_with(".bias"))
+        !self.biases().is_empty()
     }
 
     /// Returns true if its layers are those of a transformer.
@@ -140,10 +148,39 @@ impl fmt::Display for Architecture {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
+
+    use burn::module::{Module, ModuleVisitor, Param};
+    use burn::tensor::Tensor;
 
     use super::*;
     use crate::{Encoder, EncoderCatalogue};
+
+    /// Modules of layers with a bias.
+    #[derive(Default)]
+    struct Biases {
+        path: Vec<String>,
+        modules: BTreeSet<String>,
+    }
+
+    impl ModuleVisitor for Biases {
+        fn enter_module(&mut self, name: &str, _: &str) {
+            self.path.push(name.into());
+        }
+
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.path.pop();
+        }
+
+        fn visit_float<const D: usize>(&mut self, _: &Param<Tensor<D>>) {
+            if let [layers, _, module @ .., bias] = &self.path[..]
+                && (layers.as_str(), bias.as_str()) == ("layers", "bias")
+            {
+                self.modules.insert(module.join("."));
+            }
+        }
+    }
 
     #[test]
     fn the_shape_is_that_of_the_network() {
@@ -162,7 +199,7 @@ mod tests {
             let card = cards.find(name).expect("a card");
             let folders = [root.join("fixtures/encoders")];
             let loaded = card.load_any(&folders, &Device::flex()).expect("its files");
-            let (shape, network) = (&card.architecture, loaded.encoder);
+            let (shape, mut network) = (&card.architecture, loaded.encoder);
             assert_eq!(shape.n_layers(), network.n_layers(), "{name}");
             assert_eq!(shape.hidden(), network.hidden(), "{name}");
             assert_eq!(
@@ -171,6 +208,14 @@ mod tests {
                 "{name}"
             );
             assert_eq!(shape.max_length(), max_length, "{name}");
+            let mut biases = Biases::default();
+            network.visit(&mut biases);
+            let named = shape.biases().iter().map(ToString::to_string);
+            assert_eq!(biases.modules, named.collect(), "{name}");
+            let linears = network.linears().into_iter();
+            let linears = linears.filter(|(layer, _, _)| *layer == 0);
+            let linears: Vec<String> = linears.map(|(_, path, _)| path).collect();
+            assert_eq!(linears, shape.linears(), "{name}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use totune_adapt::Training;
 use totune_data::{Card, Split, Task};
 use totune_model::EncoderCard;
@@ -155,13 +155,14 @@ fn of_length((encoder, length): (&EncoderCard, usize)) -> Option<String> {
     })
 }
 
-/// A strategy that trains modules which the encoder lacks.
+/// A strategy that trains modules which the encoder lacks, or names them.
 fn of_strategy(training: &Training, encoder: &EncoderCard) -> Option<String> {
-    let fits = training
-        .adaptation
-        .check_architecture(&encoder.architecture);
+    let (adaptation, architecture) = (&training.adaptation, &encoder.architecture);
+    let fits = adaptation.check_architecture(architecture);
+    let fits = fits.context("adaptation.kind");
+    let fits = fits.and_then(|()| adaptation.check_modules(architecture));
     fits.err()
-        .map(|error| format!("adaptation.kind: {error} (of `{}`)", encoder.name))
+        .map(|error| format!("{error:#} (of `{}`)", encoder.name))
 }
 
 /// An adaptation that needs other layers or epochs.

@@ -107,6 +107,16 @@ impl Strategy for BitFit {
         (!architecture.has_biases()).then_some("biases")
     }
 
+    fn check_modules(&self, architecture: &Architecture) -> Result<()> {
+        match &self.biases {
+            Biases::All(All::All) => Ok(()),
+            Biases::Of(modules) => {
+                let known = (architecture.biases(), "modules with a bias");
+                super::check_known("adaptation.biases", modules, known, architecture)
+            }
+        }
+    }
+
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let layers = super::top_layers(self.k, n_layers)?.rev();
         let mut patterns = Vec::new();
@@ -133,7 +143,7 @@ impl Strategy for BitFit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{assigned, check_plan, paths, training};
+    use crate::test_support::{architecture, assigned, check_plan, paths, training};
 
     #[test]
     fn every_bias_is_trained_and_the_whole_head() {
@@ -192,6 +202,26 @@ mod tests {
         assert!(
             message.contains("encoder.layers.<i>.attention.query"),
             "{message}"
+        );
+    }
+
+    #[test]
+    fn modules_are_those_of_the_architecture_with_a_bias() {
+        let check = |module: &str, encoder: &str| {
+            let settings = Adaptation::BitFit(BitFit {
+                biases: Biases::Of(vec![module.into()]),
+                ..BitFit::new(1e-3)
+            });
+            let checked = settings.check_modules(&architecture(encoder));
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(check("query", "fixture-bert"), Ok(()));
+        assert_eq!(check("feed_forward.norm", "deberta-tiny"), Ok(()));
+        assert_eq!(check("input", "fixture-elmo"), Ok(()));
+        assert_eq!(
+            check("attention.query", "fixture-elmo").expect_err("refused"),
+            "adaptation.biases: found `attention.query`, expected one of forward.input, backward.input, the modules with \
+             a bias of `elmo`"
         );
     }
 

@@ -75,6 +75,11 @@ impl Strategy for Lora {
         (!architecture.is_transformer()).then_some("layers of a transformer")
     }
 
+    fn check_modules(&self, architecture: &Architecture) -> Result<()> {
+        let known = (architecture.linears(), "linear layers");
+        super::check_known("adaptation.targets", &self.targets, known, architecture)
+    }
+
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let layers = super::top_layers(self.k, n_layers)?;
         let mut patterns = Vec::new();
@@ -119,7 +124,7 @@ impl Strategy for Lora {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::training;
+    use crate::test_support::{architecture, training};
 
     #[test]
     fn updates_of_the_named_layers_are_added_and_trained_with_the_head() {
@@ -149,6 +154,30 @@ mod tests {
                 r"^encoder\.layers\.11\..*\.lora\.",
                 r"^encoder\.layers\.10\..*\.lora\.",
             ]
+        );
+    }
+
+    #[test]
+    fn targets_are_linear_layers_of_the_architecture() {
+        let check = |targets: &[&str], encoder: &str| {
+            let settings = Adaptation::Lora(Lora {
+                targets: targets.iter().map(ToString::to_string).collect(),
+                ..Lora::new(8, 1e-3)
+            });
+            let checked = settings.check_modules(&architecture(encoder));
+            checked.map_err(|error| error.to_string())
+        };
+        for (encoder, targets) in [
+            ("fixture-bert", &["attention.query", "value"][..]),
+            ("deberta-tiny", &["attention.query", "output"]),
+            ("modernbert-tiny", &["query_key_value", "output"]),
+        ] {
+            assert_eq!(check(targets, encoder), Ok(()), "{encoder}");
+        }
+        assert_eq!(
+            check(&["output", "attention.query"], "modernbert-tiny").expect_err("refused"),
+            "adaptation.targets: found `attention.query`, expected one of attention.query_key_value, attention.output, \
+             feed_forward.intermediate, feed_forward.output, the linear layers of `modernbert`"
         );
     }
 

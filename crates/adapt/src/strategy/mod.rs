@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use totune_model::Architecture;
+use totune_model::{Architecture, names_module};
 
 use crate::phase::{Defaults, Group, OptimizerState, Phase, Plan};
 
@@ -119,6 +119,11 @@ trait Strategy {
         None
     }
 
+    /// Refuses modules in the settings that no layer of an architecture has, naming the key; by default there are none.
+    fn check_modules(&self, _: &Architecture) -> Result<()> {
+        Ok(())
+    }
+
     /// Refuses values that no encoder allows, naming the key; the learning rates are checked before.
     fn validate(&self) -> Result<()> {
         Ok(())
@@ -196,6 +201,14 @@ impl Adaptation {
                 self.label()
             ),
         }
+    }
+
+    /// Refuses modules in the settings that no layer of an architecture has, naming the key.
+    ///
+    /// # Errors
+    /// When it lacks one; the message lists those it has.
+    pub fn check_modules(&self, architecture: &Architecture) -> Result<()> {
+        self.strategy().check_modules(architecture)
     }
 
     /// Refuses values that no encoder allows, naming the key.
@@ -287,6 +300,23 @@ fn check_modules(key: &str, modules: &[String]) -> Result<()> {
         ensure!(
             !module.is_empty() && module.chars().all(plain),
             "{key}: found `{module}`, expected a module of a layer such as `attention.query`"
+        );
+    }
+    Ok(())
+}
+
+/// Refuses modules that are none of those `known` in a layer of an architecture, which are `what`.
+fn check_known(
+    key: &str,
+    modules: &[String],
+    (known, what): (&[&str], &str),
+    architecture: &Architecture,
+) -> Result<()> {
+    for module in modules {
+        ensure!(
+            known.iter().any(|path| names_module(module, path)),
+            "{key}: found `{module}`, expected one of {}, the {what} of `{architecture}`",
+            known.join(", ")
         );
     }
     Ok(())

@@ -494,4 +494,12 @@ dev = 0.1"#;
     let expected = "adaptation.kind: found `adapters-2 after attention`, expected another strategy: `elmo` has no \
                     layers of a transformer (of `fixture-elmo`)";
     assert!(said.err.contains(expected), "{}", said.err);
+    let lora = r#"kind = "lora", lr = 1e-3, rank = 2, alpha = 2.0, targets = ["attention.query"], dropout = 0.0, pooler = "frozen""#;
+    let text = TUNE.replace("fixture-bert", "modernbert-tiny");
+    let text = text.replace(full, lora);
+    let said = Checkout::with(&[("tune", &text)]).run(&["sweep", "plan", "trial", "fixture"]);
+    let expected = "adaptation.targets: found `attention.query`, expected one of attention.query_key_value, \
+                    attention.output, feed_forward.intermediate, feed_forward.output, the linear layers of `modernbert` \
+                    (of `modernbert-tiny`)";
+    assert!(said.err.contains(expected), "{}", said.err);
 }

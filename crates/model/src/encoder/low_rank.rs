@@ -15,7 +15,7 @@ pub fn add_low_rank<E: Encoder>(mut encoder: E, spec: &LowRankSpec, seed: u64) -
     let known = names(&linears);
     for target in &spec.targets {
         ensure!(
-            known.iter().any(|name| is_meant(target, name)),
+            known.iter().any(|name| names_module(target, name)),
             "found `{target}`, expected {}",
             if known.is_empty() {
                 "an encoder that lists linear layers: this one has none".to_string()
@@ -26,7 +26,7 @@ pub fn add_low_rank<E: Encoder>(mut encoder: E, spec: &LowRankSpec, seed: u64) -
     }
     for (layer_idx, name, linear) in &mut linears {
         let targets = spec.targets.iter();
-        let meant = targets.into_iter().any(|target| is_meant(target, name));
+        let meant = targets.into_iter().any(|target| names_module(target, name));
         if meant && spec.layers.contains(layer_idx) {
             let (shape, device) = (linear.weight.dims(), linear.weight.device());
             let path = format!("layers.{layer_idx}.{name}");
@@ -63,9 +63,9 @@ fn names(linears: &[(usize, String, &mut Linear)]) -> Vec<String> {
     names
 }
 
-/// Returns true if `target` is this layer's path or the last components of it.
-fn is_meant(target: &str, name: &str) -> bool {
-    name.strip_suffix(target)
+/// Returns true if `target` is the path of a module within a layer, or the last components of it.
+pub fn names_module(target: &str, path: &str) -> bool {
+    path.strip_suffix(target)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
@@ -82,7 +82,11 @@ mod tests {
             ("attention", false),
             ("", false),
         ] {
-            assert_eq!(is_meant(target, "attention.query"), expected, "{target}");
+            assert_eq!(
+                names_module(target, "attention.query"),
+                expected,
+                "{target}"
+            );
         }
     }
 }

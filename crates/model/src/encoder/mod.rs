@@ -37,7 +37,7 @@ pub use deberta_v2::{DebertaV2, DebertaV2Config, Version3};
 pub use distilbert::DistilBertConfig;
 pub use electra::ElectraConfig;
 pub use elmo::{Elmo, LstmState, Spelling};
-pub use low_rank::{add_low_rank, merge_low_rank};
+pub use low_rank::{add_low_rank, merge_low_rank, names_module};
 pub use modernbert::{LayerPattern, ModernBert, ModernBertConfig};
 pub use prefixes::add_prefixes;
 pub use reinitialise::reinitialise;

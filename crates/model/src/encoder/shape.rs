@@ -24,6 +24,13 @@ pub trait Shape: fmt::Debug {
     /// Tokenizer of the architecture.
     const TOKENIZER: TokenizerKind;
 
+    /// Paths within a layer of its linear layers that can have a low-rank update, [`Encoder::linears`](crate::Encoder::linears);
+    /// by default there are none.
+    const LINEARS: &'static [&'static str] = &[];
+
+    /// Paths within a layer of its modules with a bias; by default there are none.
+    const BIASES: &'static [&'static str] = &[];
+
     /// Layers above the embeddings.
     fn n_layers(&self) -> usize;
 

@@ -75,6 +75,24 @@ impl<F: BertFamily> Shape for F {
     const LABEL: &'static str = F::LABEL;
     const NAMING: Naming = F::NAMING;
     const TOKENIZER: TokenizerKind = F::TOKENIZER;
+    const LINEARS: &'static [&'static str] = &[
+        "attention.query",
+        "attention.key",
+        "attention.value",
+        "attention.output",
+        "feed_forward.intermediate",
+        "feed_forward.output",
+    ];
+    const BIASES: &'static [&'static str] = &[
+        "attention.query",
+        "attention.key",
+        "attention.value",
+        "attention.output",
+        "attention.norm",
+        "feed_forward.intermediate",
+        "feed_forward.output",
+        "feed_forward.norm",
+    ];
 
     fn n_layers(&self) -> usize {
         self.bert().num_hidden_layers

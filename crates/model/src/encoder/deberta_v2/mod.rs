@@ -101,6 +101,8 @@ impl Shape for DebertaV2Config {
     const LABEL: &'static str = "deberta-v2";
     const NAMING: Naming = Naming::DebertaV2;
     const TOKENIZER: TokenizerKind = TokenizerKind::DebertaUnigram;
+    const LINEARS: &'static [&'static str] = BertConfig::LINEARS;
+    const BIASES: &'static [&'static str] = BertConfig::BIASES;
 
     fn n_layers(&self) -> usize {
         self.num_hidden_layers

@@ -96,6 +96,7 @@ impl Shape for ElmoOptions {
     const LABEL: &'static str = "elmo";
     const NAMING: Naming = Naming::Elmo;
     const TOKENIZER: TokenizerKind = TokenizerKind::Characters;
+    const BIASES: &'static [&'static str] = &["forward.input", "backward.input"];
 
     fn n_layers(&self) -> usize {
         self.lstm.n_layers

@@ -73,6 +73,12 @@ impl Shape for ModernBertConfig {
     const LABEL: &'static str = "modernbert";
     const NAMING: Naming = Naming::ModernBert;
     const TOKENIZER: TokenizerKind = TokenizerKind::ModernBertBpe;
+    const LINEARS: &'static [&'static str] = &[
+        "attention.query_key_value",
+        "attention.output",
+        "feed_forward.intermediate",
+        "feed_forward.output",
+    ];
 
     fn n_layers(&self) -> usize {
         self.num_hidden_layers
