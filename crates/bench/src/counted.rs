@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use totune_model::fused::Calls;
 
+use crate::goals;
 use crate::results::{Outcome, Results, Timing};
-use crate::target;
 
 /// Number of operators in the table of a case.
 const MOST_FREQUENT: usize = 20;
@@ -45,7 +45,7 @@ pub fn tables(results: &Results) -> String {
             let _ = writeln!(text, "| {} |", row.join(" | "));
         }
     }
-    text.push_str(&target::table(results));
+    text.push_str(&goals::table(results));
     for outcome in &results.outcomes {
         most_frequent(&mut text, outcome);
     }

@@ -15,6 +15,7 @@ mod comparison;
 mod counted;
 mod data;
 mod desk;
+mod goals;
 mod gpu;
 mod machine;
 mod memory;

@@ -9,8 +9,8 @@ use totune_record::write_atomically;
 
 use crate::comparison::{Measure, Unit};
 use crate::counted;
+use crate::goals;
 use crate::results::{Outcome, Results, Timing};
-use crate::target;
 
 impl Results {
     /// Writes `<benchmark>.json` and `<benchmark>.md` into `folder`, which is made where it does not exist.
@@ -52,7 +52,7 @@ pub fn markdown(results: &Results) -> String {
     text.push_str(&products(results));
     text.push('\n');
     table(&mut text, results);
-    text.push_str(&target::table(results));
+    text.push_str(&goals::table(results));
     if !results.appendix.is_empty() {
         let _ = write!(text, "\n{}", results.appendix);
     }

@@ -112,6 +112,24 @@ impl Outcome {
         Some(self.flop? / timing.median() / 1e9)
     }
 
+    /// The figure that a goal is about; none where it was not measured.
+    pub fn found(&self, target: &Target) -> Option<f64> {
+        match target {
+            Target::Faster { side, than, .. } => self.ratio(than, side),
+            Target::Product { side, .. } => {
+                let timing = self.side(side)?;
+                Some(self.gflops(timing)? / timing.product?)
+            }
+            Target::Operators { side, of, .. } => {
+                let calls = |name| {
+                    let calls = Calls::total(&self.side(name)?.operators).all;
+                    (calls > 0).then_some(calls as f64)
+                };
+                Some(calls(side)? / calls(of)?)
+            }
+        }
+    }
+
     /// The time of the side `name` divided by that of `other`.
     pub fn ratio(&self, name: &str, other: &str) -> Option<f64> {
         Some(self.side(name)?.median() / self.side(other)?.median())
