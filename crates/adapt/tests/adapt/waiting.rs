@@ -1,4 +1,4 @@
-//! What the host and the device tell each other in a training step.
+//! Numbers that the host and the device exchange in a training step.
 #![cfg(feature = "tch")]
 #![allow(deprecated, reason = "burn 0.22 is the last release with LibTorch")]
 
