@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use totune_adapt::{Regression, Switch};
 use totune_data::{Pairs, Task};
+use totune_model::SentenceVector;
 use totune_sweep::{Floor, FloorWork, ProbeInput, RunSpec, Work};
 
 use crate::predictions::Predictions;
@@ -73,7 +74,11 @@ fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
             regression: regression(),
         },
     );
-    for encoder in 0..runner.encoders.len() {
+    for (encoder, of_data) in runner.encoders.iter().enumerate() {
+        let pooling = match of_data.card.sentence_vector {
+            Some(SentenceVector::First) => ProbeInput::First,
+            Some(SentenceVector::Mean) | None => ProbeInput::Mean,
+        };
         if has_similarities {
             // An encoder of sentences was trained for it.
             add(
@@ -84,7 +89,7 @@ fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
                 ],
                 Some(encoder),
                 Floor::Cosine {
-                    pooling: ProbeInput::Mean,
+                    pooling,
                     layer: None,
                     scaled: Switch::On,
                 },
@@ -99,7 +104,7 @@ fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
                 ],
                 Some(encoder),
                 Floor::Vectors {
-                    pooling: ProbeInput::Mean,
+                    pooling,
                     layer: None,
                     pairs: Pairs::Separate,
                     standardise: Switch::On,

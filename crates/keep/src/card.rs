@@ -105,10 +105,13 @@ fn start(manifest: &Manifest) -> String {
         | TaskFacts::MultiLabel { .. }
         | TaskFacts::Ordinal { .. }
         | TaskFacts::Regression {} => {
+            let prefix = &manifest.encoder.prefix;
             let input = if manifest.input.is_pair {
-                "{\"text\": \"Some text\", \"text_pair\": \"Another one\"}"
+                format!(
+                    "{{\"text\": \"{prefix}Some text\", \"text_pair\": \"{prefix}Another one\"}}"
+                )
             } else {
-                "\"Some text\""
+                format!("\"{prefix}Some text\"")
             };
             // By default the pipeline shows one label; with `top_k=None` the probability of each.
             let all = match manifest.task {

@@ -176,6 +176,7 @@ fn write(trained: &TrainedModel, form: &Form, dir: &Path) -> Result<Manifest> {
             licence: encoder.licence.clone(),
             homepage: encoder.homepage.clone(),
             lowercase,
+            prefix: encoder.vocabulary.prefix.clone(),
             architecture: form.architecture.clone(),
         },
         head: form.head.clone(),

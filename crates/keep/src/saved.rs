@@ -55,7 +55,8 @@ impl SavedModel {
                 &encoder.architecture,
                 encoder.lowercase,
                 model.encoder.pad_id(),
-            )?,
+            )?
+            .with_prefix(&encoder.prefix),
             objective,
             model,
             threads,

@@ -39,6 +39,9 @@ pub struct EncoderCard {
     pub ignore: Vec<String>,
     /// The vocabulary.
     pub vocabulary: Vocabulary,
+    /// The vector of a text that a sentence encoder was trained on, which frozen features then are; only for those.
+    #[serde(default)]
+    pub sentence_vector: Option<SentenceVector>,
     /// The network and its shape.
     pub architecture: Architecture,
     /// Licence of the weights.
@@ -75,12 +78,25 @@ fn all_formats() -> Vec<Format> {
     Format::ALL.to_vec()
 }
 
+/// Vector of a text by a sentence encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SentenceVector {
+    /// The mean over the tokens of the top layer.
+    Mean,
+    /// The first token of the top layer.
+    First,
+}
+
 /// Vocabulary settings of a card.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Vocabulary {
     /// Lower-casing and stripping of accents before tokenization.
     pub lowercase: bool,
+    /// Put before each text, as in the training of the checkpoint: `query: ` for E5. Words to be tagged do not get it.
+    #[serde(default)]
+    pub prefix: String,
 }
 
 /// An encoder on a device, and the files that it was loaded from.
@@ -126,6 +142,14 @@ impl EncoderCard {
             !card.vocabulary.lowercase || card.architecture.tokenizer() == TokenizerKind::Wordpiece,
             "{}: vocabulary.lowercase: found true, expected false: a {} is not lower-cased",
             path.display(),
+            card.architecture
+        );
+        ensure!(
+            card.vocabulary.prefix.is_empty()
+                || card.architecture.tokenizer() != TokenizerKind::Characters,
+            "{}: vocabulary.prefix: found `{}`, expected none: a {} reads words by their characters",
+            path.display(),
+            card.vocabulary.prefix,
             card.architecture
         );
         for source in card.shares_texts.keys() {

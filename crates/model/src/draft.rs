@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use totune_checkpoint::{Format, Naming, Published};
 
-use crate::{Architecture, Described, PoolerKind};
+use crate::sentence::Sentences;
+use crate::{Architecture, Described, PoolerKind, SentenceVector};
 
 /// A checkpoint that fits the description next to it, with the facts of a card.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct CardDraft {
     hash: String,
     /// Tensors in the file that are not part of the encoder.
     ignore: BTreeSet<String>,
+    sentences: Sentences,
 }
 
 /// The part of a card that TOML writes.
@@ -70,6 +72,7 @@ impl CardDraft {
             by,
             format: check.format,
             hash: check.hash,
+            sentences: Sentences::of_folder(file.parent().unwrap_or(Path::new(".")))?,
         })
     }
 
@@ -86,6 +89,15 @@ impl CardDraft {
                 "ignore   = [{}]   # not part of the encoder\n",
                 names.join(", ")
             ),
+        };
+        let vector = match self.sentences.vector {
+            Some(SentenceVector::Mean) => "sentence-vector = \"mean\"\n",
+            Some(SentenceVector::First) => "sentence-vector = \"first\"\n",
+            None => "",
+        };
+        let prefix = match &*self.sentences.prefix {
+            "" => String::new(),
+            prefix => format!("prefix = {}\n", quoted(prefix)),
         };
         let pooler = match self.architecture.naming() {
             Naming::Elmo => "",
@@ -108,14 +120,15 @@ impl CardDraft {
              folders  = [{folder}]\n\
              sha256   = {{ {format} = \"{hash}\" }}\n\
              parameters = {n}\n\
-             {ignore}\
+             {ignore}{vector}\
              licence  = \"unknown\"\n\
              # trained-on = [\"…\"]   # datasets of yours that are part of its training data: pages flag their scores\n\
              homepage = \"\"\n\
              instructions = \"\"\n\
              {pooler}\n\
              [vocabulary]\n\
-             lowercase = {lowercase}\n\n\
+             lowercase = {lowercase}\n\
+             {prefix}\n\
              {tables}"
         ))
     }

@@ -30,12 +30,13 @@ mod lora;
 mod pass;
 mod prefix;
 mod recurrent;
+mod sentence;
 mod weights;
 
 pub use adapter::{Adapter, AdapterPlace, AdapterSpec, Sublayer};
 pub use architecture::Architecture;
 pub use batch::{Segment, TokenBatch, WordPlaces, Words};
-pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, Vocabulary};
+pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, SentenceVector, Vocabulary};
 pub use check::CardCheck;
 pub use classifier::{Classifier, FrozenOutput};
 pub use crf::{Constraints, Crf};

@@ -145,10 +145,11 @@ impl<'a> Present<'a> {
         let Some(folder) = folder.filter(|_| is_of_file) else {
             return Ok(None);
         };
-        let lowercase = card.vocabulary.lowercase;
+        let (lowercase, prefix) = (card.vocabulary.lowercase, &card.vocabulary.prefix);
         let files = ["tokenizer.json", "vocab.txt"].map(|name| folder.join(name));
-        let read = || Ok(Tokenizer::open(&folder, lowercase)?.hash().to_string());
-        let how = format!("tokenizer {lowercase}");
+        let open = || Ok(Tokenizer::open(&folder, lowercase)?.with_prefix(prefix));
+        let read = || open().map(|tokenizer| tokenizer.hash().to_string());
+        let how = format!("tokenizer {lowercase}{prefix}");
         self.memo.hash(&how, &files, read).map(Some)
     }
 

@@ -58,6 +58,12 @@ impl Reader {
         })
     }
 
+    /// Puts `prefix` before each text, as [`Tokenizer::with_prefix`] does.
+    pub fn with_prefix(self, prefix: &str) -> Self {
+        let tokenizer = self.tokenizer.map(|inner| inner.with_prefix(prefix));
+        Self { tokenizer }
+    }
+
     /// The tokenizer; none where words are read by their characters.
     pub fn tokenizer(&self) -> Option<&Tokenizer> {
         self.tokenizer.as_ref()

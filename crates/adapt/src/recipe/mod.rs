@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use totune_data::{Pairs, Task, WordContext};
 use totune_model::{
     Architecture, EncoderCard, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, LstmState,
-    PoolerKind, Pooling, SiameseSpec, Switch, TaggerSpec,
+    PoolerKind, Pooling, SentenceVector, SiameseSpec, Switch, TaggerSpec,
 };
 
 use crate::cache::StoredDtype;
@@ -251,7 +251,7 @@ impl Recipe {
                 ..FullyConnectedSpec::default()
             }),
             (_, HeadChoice::Simple) => HeadSpec::Linear(LinearSpec {
-                pooling: self.pooling.unwrap_or(usual_pooling(architecture)),
+                pooling: self.pooling.unwrap_or(usual_pooling(encoder)),
                 layers: Layers::Top,
                 dropout: 0.1,
             }),
@@ -268,10 +268,14 @@ fn lora_targets(architecture: &Architecture) -> Vec<String> {
     targets.iter().map(|target| target.to_string()).collect()
 }
 
-/// The vector that the classes of transformers read.
-fn usual_pooling(architecture: &Architecture) -> Pooling {
+/// The vector that the classes of transformers read: a model with a head on it can be saved as one of them. The mean of a
+/// sentence encoder is none of those, so its head has the pooler, unless `pooling` names the mean.
+fn usual_pooling(encoder: &EncoderCard) -> Pooling {
+    let architecture = &encoder.architecture;
     match (architecture, architecture.pooler()) {
         (Architecture::Elmo(_), _) => Pooling::Mean, // without a token for the whole text
+        // Its pooler was not part of the training that made it a sentence encoder.
+        _ if encoder.sentence_vector == Some(SentenceVector::First) => Pooling::First,
         (_, PoolerKind::Tanh) => Pooling::Pooler,
         (_, PoolerKind::None) => Pooling::First,
     }

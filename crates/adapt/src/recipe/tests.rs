@@ -261,3 +261,21 @@ fn an_albert_has_no_layers_to_choose_among() {
         of(name).expect(name);
     }
 }
+
+#[test]
+fn a_head_reads_what_the_classes_of_transformers_read_unless_the_first_token_is_the_sentence() {
+    for (name, expected) in [
+        ("bert-base-uncased", Pooling::Pooler),
+        ("distilbert-base-uncased", Pooling::First),
+        ("bge-small-en-v1.5", Pooling::First),
+        ("e5-small-v2", Pooling::Pooler),
+        ("elmo-small", Pooling::Mean),
+    ] {
+        let training = Recipe::new(Strategy::Frozen).training(&card(name), &DATA);
+        let head = training.expect("settings").head;
+        let HeadSpec::Linear(spec) = head else {
+            panic!("{name}: found {head:?}");
+        };
+        assert_eq!(spec.pooling, expected, "{name}");
+    }
+}

@@ -106,7 +106,7 @@ impl<'a> Encoder<'a> {
         let (first, second) = (&mut self.first, &mut self.second);
         first.clear();
         match input {
-            Input::Text(text) => memo.append(text, first)?,
+            Input::Text(text) => memo.append(&self.tokenizer.prefixed(text), first)?,
             Input::Words(words) => {
                 for word in words {
                     memo.append(word, first)?;
@@ -114,8 +114,8 @@ impl<'a> Encoder<'a> {
             }
             Input::Pair(one, other) => {
                 second.clear();
-                memo.append(one, first)?;
-                memo.append(other, second)?;
+                memo.append(&self.tokenizer.prefixed(one), first)?;
+                memo.append(&self.tokenizer.prefixed(other), second)?;
                 return Ok(self.tokenizer.assemble(first, Some(second), room));
             }
         }

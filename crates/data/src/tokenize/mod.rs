@@ -11,6 +11,8 @@ mod template;
 mod windows;
 mod words;
 
+use std::borrow::Cow;
+
 use anyhow::{Result, anyhow, ensure};
 
 pub use encoded::{Encoded, Pairs};
@@ -20,6 +22,7 @@ pub use words::{Alignment, SubwordChoice, Window};
 
 use self::memo::Cutting;
 use crate::Input;
+use crate::hash::FieldHash;
 
 /// A tokenizer read from a model's folder.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct Tokenizer {
     template: Template,
     /// Safe cutting points in texts; none if each text has to be tokenised as a whole.
     cutting: Option<Cutting>,
+    /// Put before each text.
+    prefix: String,
     hash: String,
     unk: u32,
     cls: u32,
@@ -46,6 +51,19 @@ impl Tokenizer {
     /// Returns true if the space before a word is part of its first token, as in a byte-level BPE.
     pub fn reads_spaces(&self) -> bool {
         self.of_words.is_some()
+    }
+
+    /// The same tokenizer with `prefix` put before each text, such as the `query: ` that E5 was trained with; both texts of
+    /// a pair get it, words that come one by one do not. Another prefix is another hash.
+    pub fn with_prefix(mut self, prefix: &str) -> Self {
+        if !prefix.is_empty() {
+            let mut hash = FieldHash::new();
+            hash.add(&self.hash);
+            hash.add(prefix);
+            self.hash = hash.finish();
+            self.prefix = prefix.to_string();
+        }
+        self
     }
 
     /// Identifies this tokenizer: the SHA-256 of its `tokenizer.json`, or of its `vocab.txt` and the way that is read.
@@ -81,16 +99,24 @@ impl Tokenizer {
     pub fn encode(&self, input: &Input, max_length: usize) -> Result<Encoded> {
         let room = self.room(input, max_length)?;
         Ok(match input {
-            Input::Text(text) => self.assemble(&self.pieces(text)?, None, room),
+            Input::Text(text) => self.assemble(&self.pieces(&self.prefixed(text))?, None, room),
             Input::Words(words) => {
                 let pieces: Result<Vec<_>> =
                     words.iter().map(|word| self.word_pieces(word)).collect();
                 self.assemble(&pieces?.concat(), None, room)
             }
             Input::Pair(first, second) => {
-                self.assemble(&self.pieces(first)?, Some(&self.pieces(second)?), room)
+                let [first, second] = [first, second].map(|text| self.pieces(&self.prefixed(text)));
+                self.assemble(&first?, Some(&second?), room)
             }
         })
+    }
+
+    fn prefixed<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.prefix.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(format!("{}{text}", self.prefix))
     }
 
     /// The number of tokens left for an input after the special ones.

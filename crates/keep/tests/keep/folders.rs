@@ -7,7 +7,7 @@ use crate::support::{Untrained, devices, pairs, sentences, texts};
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_adapt::{Adaptation, Adapters, PrefixTuning};
-use totune_data::{Pairs, Task};
+use totune_data::{Input, Pairs, Task};
 use totune_keep::{SavedAs, SavedModel};
 use totune_model::{HeadSpec, LowRankSpec, add_low_rank};
 
@@ -311,4 +311,24 @@ fn texts_of_pairs_may_be_read_separately() {
     assert_eq!(read.predict(pairs()).expect("predictions").len(), 2);
     let error = read.predict(texts()).expect_err("not a pair").to_string();
     assert_eq!(error, "input 1: found a text, expected a pair of texts");
+}
+
+#[test]
+fn a_model_puts_the_prefix_of_its_encoder_before_each_text() {
+    let device = Device::flex();
+    let mut model = classifier(&device);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, plain) = read_back(&model, &folder.path().join("plain"), &device);
+    model.tiny.card.vocabulary.prefix = "fire: ".to_string();
+    let (_, prefixed) = read_back(&model, &folder.path().join("prefixed"), &device);
+    let with_it = |input| match input {
+        Input::Text(text) => Input::Text(format!("fire: {text}")),
+        other => other,
+    };
+    let expected = plain.predict(texts().into_iter().map(with_it).collect());
+    let expected = expected.expect("predictions");
+    assert_ne!(plain.predict(texts()).expect("predictions"), expected);
+    assert_eq!(prefixed.predict(texts()).expect("predictions"), expected);
+    let shown = fs::read_to_string(folder.path().join("prefixed/README.md")).expect("a card");
+    assert!(shown.contains("pipe(\"fire: Some text\""), "{shown}");
 }

@@ -265,7 +265,8 @@ fn pretrained<'n>(
         let places = roots.of_encoder(project, card.fixture);
         let loaded = card.load_any(&places, &machine.device)?;
         let (lowercase, pad_id) = (card.vocabulary.lowercase, loaded.encoder.pad_id());
-        let reader = Reader::open(&loaded.dir, &card.architecture, lowercase, pad_id)?;
+        let reader = Reader::open(&loaded.dir, &card.architecture, lowercase, pad_id)?
+            .with_prefix(&card.vocabulary.prefix);
         encoders.insert(name.to_string(), Pretrained { loaded, reader });
     }
     Ok(encoders)

@@ -188,7 +188,8 @@ impl Wordpieces {
             let missing = card.missing(&roots);
             bail!(missing.unwrap_or_else(|| format!("encoder `{name}` is gone")));
         };
-        Tokenizer::open(&folder, card.vocabulary.lowercase).map(Some)
+        let tokenizer = Tokenizer::open(&folder, card.vocabulary.lowercase)?;
+        Ok(Some(tokenizer.with_prefix(&card.vocabulary.prefix)))
     }
 }
 
