@@ -74,6 +74,8 @@ pub struct EpochScores<'a> {
     pub epoch: usize,
     /// Epochs of all phases, at most.
     pub epochs: usize,
+    /// Main metric of the dataset.
+    pub metric: Option<&'a str>,
     /// The scores taken after this epoch.
     pub scores: &'a [Score],
 }

@@ -44,6 +44,7 @@ impl Run<'_> {
                     phase: self.phase,
                     epoch: self.epoch,
                     epochs: self.epochs,
+                    metric: self.task.metrics.first().map(String::as_str),
                     scores: &self.scores[first_new..],
                 });
                 Ok(heard.map_break(|()| Stop::Interrupted))

@@ -147,11 +147,61 @@ impl Tracker {
     }
 }
 
-/// The score after an epoch to show: dev before test, by the metric that is listed first.
+/// The score after an epoch to show: dev before test, by the dataset's main metric, or where that has no value by the
+/// one that is listed first.
 pub fn main_score<'a>(event: &'a EpochScores) -> Option<&'a Score> {
     let of = |split: &str| {
-        let mut scores = event.scores.iter();
-        scores.find(|score| score.split == split && score.metric != "loss")
+        let of_split = |score: &&Score| score.split == split && score.metric != "loss";
+        let is_main = |score: &&Score| event.metric == Some(&score.metric);
+        let scores = || event.scores.iter().filter(of_split);
+        scores().find(is_main).or_else(|| scores().next())
     };
     of("dev").or_else(|| of("test"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_to_show_is_that_of_the_main_metric_on_dev() {
+        let score = |(split, metric): (&'static str, &str)| Score {
+            phase: 0,
+            epoch: 1,
+            step: 10,
+            split,
+            metric: metric.to_string(),
+            value: 0.5,
+            n: 8,
+            train_seconds: 1.0,
+            is_final: false,
+        };
+        let both = [
+            ("train", "loss"),
+            ("dev", "loss"),
+            ("dev", "accuracy"),
+            ("dev", "f1-macro"),
+            ("test", "accuracy"),
+            ("test", "f1-macro"),
+        ];
+        let without_dev = [("test", "loss"), ("test", "accuracy"), ("test", "f1-macro")];
+        for (listed, metric, expected) in [
+            (&both[..], Some("f1-macro"), ("dev", "f1-macro")),
+            (&both[..], Some("accuracy"), ("dev", "accuracy")),
+            (&both[..], Some("matthews"), ("dev", "accuracy")),
+            (&both[..], None, ("dev", "accuracy")),
+            (&without_dev[..], Some("f1-macro"), ("test", "f1-macro")),
+        ] {
+            let scores: Vec<Score> = listed.iter().copied().map(score).collect();
+            let event = EpochScores {
+                phase: 0,
+                epoch: 1,
+                epochs: 3,
+                metric,
+                scores: &scores,
+            };
+            let found = main_score(&event).expect("a score");
+            assert_eq!((found.split, found.metric.as_str()), expected, "{metric:?}");
+        }
+    }
 }
