@@ -6,13 +6,13 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use rand::Rng;
 use totune_adapt::{
-    Adaptation, Adapters, BitFit, Cache, Frozen, FrozenPass, Full, LastK, Lora, PrefixTuning,
-    StoredDtype, Switch, Training, fit,
+    Adaptation, Adapters, AutoFreeze, BitFit, Cache, Frozen, FrozenPass, Full, LastK, Lora, LpFt,
+    PrefixTuning, StoredDtype, Switch, Training, fit,
 };
 use totune_data::stream;
 use totune_model::{AnyEncoder, Classifier, Encoder, EncoderCatalogue, Pooling};
 
-use crate::common::{devices, eight, encoded, linear, parameters, training, with_kept};
+use crate::common::{devices, eight, encoded, linear, parameters, probe, training, with_kept};
 
 /// The fixtures, with the linear layers that LoRA updates.
 const ENCODERS: [(&str, &str); 2] = [
@@ -55,7 +55,17 @@ fn each_strategy_trains_its_parameters_and_no_others() {
         for (name, target) in ENCODERS {
             let top = fixture(name, &device).n_layers() - 1;
             let is_top = move |path: &str| path.starts_with(&format!("encoder.layers.{top}."));
-            check(&device, name, Adaptation::Full(Full::new(1e-2)), &|_| true);
+            let lp_ft = LpFt {
+                probe: probe(),
+                ..LpFt::new(1e-2)
+            };
+            for all in [
+                Adaptation::Full(Full::new(1e-2)),
+                Adaptation::AutoFreeze(AutoFreeze::new(1e-2)),
+                Adaptation::LpFt(lp_ft),
+            ] {
+                check(&device, name, all, &|_| true);
+            }
             check(
                 &device,
                 name,
@@ -76,7 +86,10 @@ fn each_strategy_trains_its_parameters_and_no_others() {
                 let is_layer = path.starts_with("encoder.layers.");
                 path.contains(".adapter.") || (is_layer && path.contains("norm."))
             });
-            if name != "deberta-tiny" {
+            if name == "deberta-tiny" {
+                let bitfit = Adaptation::BitFit(BitFit::new(1e-2));
+                check(&device, name, bitfit, &|path| path.ends_with(".bias"));
+            } else {
                 check(&device, name, prefixes(top + 1), &|path| {
                     path.contains(".prefix.")
                 });

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use burn::tensor::Device;
 use rand::Rng;
 use totune_adapt::{
-    Adaptation, Adapters, Biases, BitFit, Frozen, Full, LastK, Lora, LpFt, PrefixTuning, Trainable,
-    Training,
+    Adaptation, Adapters, AutoFreeze, Biases, BitFit, Frozen, Full, LastK, Lora, LpFt,
+    PrefixTuning, Trainable, Training,
 };
 use totune_data::stream;
 use totune_model::{Classifier, Layers, Pooling};
@@ -249,6 +249,13 @@ fn lp_ft_trains_everything() {
         ..LpFt::new(1e-2)
     };
     check_where(&training(Adaptation::LpFt(settings)), |_| true);
+}
+
+/// It freezes nothing before the second epoch.
+#[test]
+fn auto_freeze_trains_everything_at_first() {
+    let settings = AutoFreeze::new(1e-2);
+    check_where(&training(Adaptation::AutoFreeze(settings)), |_| true);
 }
 
 #[test]
