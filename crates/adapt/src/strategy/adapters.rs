@@ -20,8 +20,8 @@ pub struct Adapters {
     pub head_lr: Option<f64>,
     /// Width of the bottleneck.
     pub width: usize,
-    /// Sublayers with an adapter at their end: both in Houlsby et al. 2019, `feed-forward` alone in Pfeiffer et al.
-    /// 2021.
+    /// Sublayers with an adapter at their end: both in Houlsby et al. 2019. With `feed-forward` alone it is the same
+    /// adapter in the place of that of Pfeiffer et al. 2021, whose own has another input and activation.
     pub after: Vec<Sublayer>,
     /// Number of layers of the encoder that get adapters, counted from the top; all layers by default.
     #[serde(default)]
