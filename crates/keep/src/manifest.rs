@@ -82,7 +82,7 @@ pub struct EncoderFacts {
     pub homepage: String,
     /// Whether text is lower-cased.
     pub lowercase: bool,
-    /// What the model reads before each text, if anything.
+    /// Put before each text; empty where there is nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prefix: String,
     /// The network as it was saved.

@@ -1,4 +1,4 @@
-//! What a folder of sentence-transformers says of the vector of a text, and of what stands before it.
+//! Settings of sentence-transformers in a folder: the vector of a text, and what stands before it.
 
 use std::fs;
 use std::path::Path;

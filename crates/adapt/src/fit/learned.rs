@@ -68,7 +68,7 @@ struct Agreement {
     n: usize,
     /// Pairs of equal values.
     right: usize,
-    /// How many would be right with the most frequent gold value.
+    /// Number that would be right with the most frequent gold value.
     majority: usize,
     /// `n (pₒ - pₑ)`: how many more are right than of predictions that are independent of gold and as frequent, the
     /// numerator of Cohen's kappa.
@@ -190,7 +190,7 @@ mod tests {
         times.collect()
     }
 
-    /// As useful as with `class-weights = "balanced"`: 68 of 100 are right, of the majority 90.
+    /// Counts of a model that is as useful as with `class-weights = "balanced"`: 68 of 100 are right, of the majority 90.
     const WEIGHTED: [[usize; 2]; 2] = [[60, 30], [2, 8]];
     /// Nearly independent of gold.
     const GUESSED: [[usize; 2]; 2] = [[67, 23], [6, 4]];
