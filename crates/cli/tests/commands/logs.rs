@@ -117,9 +117,13 @@ fn a_sweep_tells_programs_and_tensorboard_and_keeps_a_log_of_every_run() {
 
 #[test]
 fn the_log_of_a_failed_run_has_the_error_and_the_next_attempt_is_added() {
-    let lora = r#"{ kind = "lora", rank = 2, alpha = 4.0, lr = 1e-2, targets = ["querry"], dropout = 0.0, pooler = "frozen" }"#;
+    // No plan knows how many examples there will be.
+    let probe = "{ c = [1.0], alpha = [1.0], folds = 9999, max-iter = 9, tol = 1e-4 }";
+    let lp_ft = format!(
+        r#"{{ kind = "lp-ft", lr = 1e-3, probe = {probe}, pooler = "trainable", embeddings = "trainable" }}"#
+    );
     let full = r#"{ kind = "full", lr = 1e-3, pooler = "trainable", embeddings = "trainable" }"#;
-    let checkout = Checkout::with(&[("tune", &TUNE.replace(full, lora))]);
+    let checkout = Checkout::with(&[("tune", &TUNE.replace(full, &lp_ft))]);
     let said = checkout.run(&[&RUN[..], &["--log-format", "json"]].concat());
     assert_eq!(said.code, Some(1), "{}", said.err);
     let events = events(&said);
@@ -129,12 +133,12 @@ fn the_log_of_a_failed_run_has_the_error_and_the_next_attempt_is_added() {
     assert!(
         failed["message"]
             .as_str()
-            .is_some_and(|text| text.contains("querry"))
+            .is_some_and(|text| text.contains("folds"))
     );
     let id = failed["run"].as_str().expect("an id");
     let attempts = || {
         let log = fs::read_to_string(checkout.run_folder(id).join("run.log")).expect("a log");
-        assert!(log.contains("adaptation.targets: found `querry`"), "{log}");
+        assert!(log.contains("adaptation.probe.folds: found 9999"), "{log}");
         log.matches(" settings: ").count()
     };
     assert_eq!(attempts(), 1);
