@@ -147,7 +147,7 @@ impl EncoderCard {
         ensure!(
             card.vocabulary.prefix.is_empty()
                 || card.architecture.tokenizer() != TokenizerKind::Characters,
-            "{}: vocabulary.prefix: found `{}`, expected none: a {} reads words by their characters",
+            "{}: vocabulary.prefix: found `{}`, expected none: `{}` reads words by their characters",
             path.display(),
             card.vocabulary.prefix,
             card.architecture

@@ -24,7 +24,8 @@ Examples:
 
 The network is that of `config.json` (or ELMo's `options.json`). It is loaded once, with its
 tokenizer, before the card is written; where the files do not agree, or the network is none that is
-known here, the message names the part.")]
+known here, the message names the part. A folder of sentence-transformers also says which vector
+is that of a text, and what is put before it.")]
 pub struct New {
     /// Folder with the weights, `config.json` and the tokenizer
     folder: PathBuf,
