@@ -151,11 +151,10 @@ impl Run<'_> {
         for piece in self.pieces(indices) {
             let pass = Pass::training(dropout_seeds.next_u64())
                 .frozen(assigned.frozen_below, self.training.frozen_dropout.is_on());
-            let outputs = batches.outputs(model, piece, &pass);
-            let share = piece.len() as f64 / indices.len() as f64;
-            let targets = examples.targets(piece);
             let (objective, weighting) = (&self.task.objective, self.weighting.as_ref());
-            let loss = objective.loss(outputs, &targets, weighting, self.device); // [1]
+            let wanted = objective.wanted(&examples.targets(piece), weighting, self.device);
+            let share = piece.len() as f64 / indices.len() as f64;
+            let loss = wanted.loss(batches.outputs(model, piece, &pass)); // [1]
             losses.push((share, loss.clone().inner()));
             let loss = if share < 1.0 { loss * share } else { loss };
             let gradients = GradientsParams::from_grads(loss.backward(), model);

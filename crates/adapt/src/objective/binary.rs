@@ -63,19 +63,36 @@ impl Wanted {
         }
     }
 
-    /// Loss of `logits` `[batch, outputs]`; `[1]`: the sum of `-w log σ(x)` where an output `x` should be positive and
-    /// `-w log σ(-x)` elsewhere, divided by the number of terms. With all weights 1 it is PyTorch's `BCEWithLogitsLoss`,
-    /// and with weights of positive outputs the same with `pos_weight`.
-    pub fn cross_entropy(self, logits: Tensor<2>, device: &Device) -> Tensor<1> {
+    /// The same on a device.
+    pub fn on(self, device: &Device) -> Terms {
         let shape = [self.positive.len() / self.outputs.max(1), self.outputs];
         let tensor = |values: Vec<f32>| -> Tensor<2> {
             Tensor::from_data(TensorData::new(values, shape), device)
         };
         let pairs = || self.positive.iter().zip(&self.weights);
-        let of_positive = pairs().map(|(y, [weight, _])| y * weight).collect();
-        let of_negative = pairs().map(|(y, [_, weight])| (1.0 - y) * weight).collect();
-        let terms = log_sigmoid(logits.clone()) * tensor(of_positive)
-            + log_sigmoid(logits.neg()) * tensor(of_negative);
+        Terms {
+            of_positive: tensor(pairs().map(|(y, [weight, _])| y * weight).collect()),
+            of_negative: tensor(pairs().map(|(y, [_, weight])| (1.0 - y) * weight).collect()),
+            n: self.n,
+        }
+    }
+}
+
+/// The terms of the loss of a batch: their weights where an output should be positive and where it should not, both
+/// `[batch, outputs]`, and the number that their sum is divided by.
+pub(crate) struct Terms {
+    of_positive: Tensor<2>,
+    of_negative: Tensor<2>,
+    n: usize,
+}
+
+impl Terms {
+    /// Loss of `logits` `[batch, outputs]`; `[1]`: the sum of `-w log σ(x)` where an output `x` should be positive and
+    /// `-w log σ(-x)` elsewhere, divided by the number of terms. With all weights 1 it is PyTorch's `BCEWithLogitsLoss`,
+    /// and with weights of positive outputs the same with `pos_weight`.
+    pub fn cross_entropy(self, logits: Tensor<2>) -> Tensor<1> {
+        let terms = log_sigmoid(logits.clone()) * self.of_positive
+            + log_sigmoid(logits.neg()) * self.of_negative;
         terms.sum().neg() / self.n as f64
     }
 }

@@ -2,10 +2,9 @@
 //! word.
 
 use anyhow::{Context, Result, bail, ensure};
+use burn::tensor::Tensor;
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_data::{Dataset, Target, Task};
-use totune_model::fused::cross_entropy;
 use totune_model::{Constraints, Output, Tags};
 use totune_stats::SpanEvaluation;
 
@@ -13,12 +12,12 @@ use crate::examples::Examples;
 
 mod binary;
 mod tags;
+mod wanted;
 mod weighting;
 
 pub(crate) use weighting::Weighting;
 
-use binary::Wanted;
-use tags::{names, padded, sentences, tagged, tags, tags_of};
+use tags::{names, padded, sentences, tagged, tags};
 
 /// Prediction target of a model, with its loss and its metrics.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,67 +158,6 @@ impl Objective {
             }
         }
         Ok(())
-    }
-
-    /// Mean loss of a model's output against the targets of the batch, of labels with `weighting`; `[1]`.
-    pub(crate) fn loss(
-        &self,
-        output: Output,
-        targets: &[&Target],
-        weighting: Option<&Weighting>,
-        device: &Device,
-    ) -> Tensor<1> {
-        let n = targets.len();
-        let of = |classes: Vec<i64>| {
-            let n = classes.len();
-            Tensor::<1, Int>::from_data(TensorData::new(classes, [n]), device)
-        };
-        match self {
-            Self::Class { .. } => {
-                let classes = targets.iter().map(|target| class(target) as i64);
-                let classes = of(classes.collect());
-                match weighting {
-                    Some(weighting) => weighting.cross_entropy(output.labels(), classes),
-                    None => cross_entropy(output.labels(), classes),
-                }
-            }
-            Self::Labels { labels } => {
-                let targets = targets.iter().map(|target| labels_of(target));
-                let weights = weighting.map(Weighting::weights);
-                let wanted = Wanted::labels(targets, labels.len(), weights);
-                wanted.cross_entropy(output.labels(), device)
-            }
-            Self::Ordinal { labels } => {
-                let targets = targets.iter().map(|target| class(target));
-                let wanted = Wanted::steps(targets, labels.len().saturating_sub(1));
-                wanted.cross_entropy(output.labels(), device)
-            }
-            Self::Score {} => {
-                let values: Vec<f32> = targets.iter().map(|target| value(target) as f32).collect();
-                let values = Tensor::<2>::from_data(TensorData::new(values, [n, 1]), device);
-                (output.labels() - values).square().mean()
-            }
-            Self::Tags { .. } => {
-                let Tags {
-                    emissions,
-                    mask,
-                    crf,
-                } = tags(output);
-                let [batch, words, n_tags] = emissions.dims();
-                let rows = targets.iter().map(|target| tags_of(target));
-                if let Some(crf) = crf {
-                    let gold = padded(rows, [batch, words], device);
-                    return -crf.log_likelihood(emissions, gold, mask).mean();
-                }
-                let classes = rows.clone().flatten().map(|&tag| tag as i64);
-                let places = rows.enumerate().flat_map(|(row, tags)| {
-                    (0..tags.len()).map(move |word| (row * words + word) as i64)
-                });
-                let (classes, places) = (of(classes.collect()), of(places.collect()));
-                let flat: Tensor<2> = emissions.reshape([batch * words, n_tags]);
-                cross_entropy(flat.select(0, places), classes)
-            }
-        }
     }
 
     /// Predictions from a model's output for a batch with these targets.

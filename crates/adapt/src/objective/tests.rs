@@ -1,5 +1,7 @@
 //! Losses and predictions of each objective.
 
+use burn::tensor::{Device, TensorData};
+
 use super::*;
 use crate::examples::Row;
 use crate::training::ClassLoss;
@@ -27,7 +29,9 @@ fn a_score_is_learned_by_its_squared_error() {
     let targets = [Target::Value(2.0), Target::Value(0.0), Target::Value(2.0)];
     let objective = Objective::Score {};
     let two = Output::Labels(outputs.clone().narrow(0, 0, 2));
-    let loss = objective.loss(two, &[&targets[2], &targets[0]], None, &device);
+    let loss = objective
+        .wanted(&[&targets[2], &targets[0]], None, &device)
+        .loss(two);
     assert_eq!(loss.into_scalar::<f32>(), 2.5); // ((1 - 2)² + (4 - 2)²) / 2
     let Predicted {
         loss,
@@ -62,7 +66,9 @@ fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
     };
     let nll = |right: f64, wrong: f64| (1.0 + (wrong - right).exp()).ln();
     let expected = [nll(0.0, 0.0), nll(3.0, 0.0), nll(0.0, 2.0)];
-    let loss = objective.loss(output(), &targets.each_ref(), None, &device);
+    let loss = objective
+        .wanted(&targets.each_ref(), None, &device)
+        .loss(output());
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!(
         (loss - expected.iter().sum::<f64>() / 3.0).abs() < 1e-6,
@@ -104,7 +110,9 @@ fn a_field_is_learned_and_answered_by_paths() {
         .predictions(output(), &targets.each_ref())
         .expect("answers");
     assert_eq!(answers[0].predicted, Target::Tags(vec![1, 2]));
-    let loss = objective.loss(output(), &targets.each_ref(), None, &device);
+    let loss = objective
+        .wanted(&targets.each_ref(), None, &device)
+        .loss(output());
     let loss = f64::from(loss.into_scalar::<f32>());
     assert!((loss - answers[0].loss).abs() < 1e-6);
     // All nine paths, by hand: emissions, and 2 for B-A before I-A.
@@ -226,7 +234,9 @@ fn label_smoothing_and_class_weights_are_those_of_pytorch() {
         let logits = Tensor::<2>::from_data(data, &device).require_grad();
         let (output, targets) = (Output::Labels(logits.clone()), targets.iter());
         let targets: Vec<&Target> = targets.collect();
-        let loss = objective.loss(output, &targets, weighting.as_ref(), &device);
+        let loss = objective
+            .wanted(&targets, weighting.as_ref(), &device)
+            .loss(output);
         let found = loss.clone().into_scalar::<f32>();
         assert!((found - case.loss).abs() < 1e-6, "{found} {}", case.loss);
         let gradient = logits.grad(&loss.backward()).expect("a gradient");
@@ -298,7 +308,9 @@ fn several_labels_and_labels_in_an_order_are_learned_as_by_the_references() {
         let logits = Tensor::<2>::from_data(data, &device).require_grad();
         let output = || Output::Labels(logits.clone());
         let of: Vec<&Target> = targets.iter().collect();
-        let loss = objective.loss(output(), &of, weighting.as_ref(), &device);
+        let loss = objective
+            .wanted(&of, weighting.as_ref(), &device)
+            .loss(output());
         let found = loss.clone().into_scalar::<f32>();
         let tolerance = 1e-6 * case.loss.max(1.0);
         assert!(

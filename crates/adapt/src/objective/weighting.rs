@@ -1,7 +1,7 @@
 //! Weights of labels and label smoothing, with PyTorch's arithmetic.
 
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::{Objective, class, labels_of};
 use crate::examples::Examples;
@@ -58,14 +58,31 @@ impl Weighting {
         &self.weights
     }
 
+    /// The same on a device.
+    pub fn on(&self, device: &Device) -> Balance {
+        let weights = TensorData::new(self.weights.clone(), [self.weights.len()]);
+        Balance {
+            smoothing: self.smoothing,
+            weights: Tensor::from_data(weights, device),
+        }
+    }
+}
+
+/// The settings of a loss on the device of a model.
+pub(crate) struct Balance {
+    smoothing: f64,
+    /// Weight of each label, `[labels]`.
+    weights: Tensor<1>,
+}
+
+impl Balance {
     /// Loss of `logits` `[batch, labels]` for `targets` `[batch]`; `[1]`.
     ///
     /// With weights `w`, smoothing `ε` and `K` labels, `Σ (1 - ε) w_t (-log p_t) + ε / K Σ_c w_c (-log p_c)` over the
     /// examples, divided by the sum of their `w_t`.
-    pub fn cross_entropy(&self, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
+    pub fn cross_entropy(self, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
         let [_, n_labels] = logits.dims();
-        let weights = TensorData::new(self.weights.clone(), [n_labels]);
-        let weights: Tensor<1> = Tensor::from_data(weights, &targets.device());
+        let weights = self.weights;
         let of_targets = weights.clone().select(0, targets.clone()); // [batch]
         let log_p = log_softmax(logits, 1); // [batch, labels]
         let picked: Tensor<2> = log_p.clone().gather(1, targets.unsqueeze_dim(1)); // [batch, 1]
