@@ -83,6 +83,8 @@ def prepared(case):
     masked = case["head"] == "masked-lm"
     model = BertForMaskedLM(config) if masked else BertForSequenceClassification(config)
 
+    if case["recomputed"]:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if case["trained"] != "all":
         model = partly_trained(model, case["trained"])
     model = model.to(device)

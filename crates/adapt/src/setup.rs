@@ -32,6 +32,15 @@ impl ModuleEdit {
         matches!(self, Self::Adapters(_) | Self::Prefixes(_))
     }
 
+    /// Returns true if layers can recompute their activations after the edit.
+    pub(crate) fn recomputes(&self) -> bool {
+        match self {
+            Self::LowRank(spec) => spec.dropout == 0.0,
+            Self::Adapters(_) | Self::Prefixes(_) => false,
+            Self::Reinitialise { .. } => true,
+        }
+    }
+
     /// Applies the edit to the encoder; new parameters are initialised from `seed`, that of the run.
     pub(crate) fn apply<E: Encoder>(&self, encoder: E, seed: u64) -> Result<E> {
         match self {

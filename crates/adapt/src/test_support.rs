@@ -57,6 +57,7 @@ pub(crate) fn training(adaptation: Adaptation) -> Training {
         pairs: Pairs::Joint,
         context: WordContext::Sentence,
         micro_batch_size: 0,
+        gradient_checkpointing: Switch::Off,
         select: Select::Last,
         test_scores: TestScores::EachEpoch,
         state: LstmState::Reset,

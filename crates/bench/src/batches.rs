@@ -14,9 +14,9 @@ use crate::desk::Desk;
 
 /// The encoder whose tokenizer encodes the texts.
 pub const ENCODER: &str = "all-minilm-l6-v2";
-/// Tasks of short, longer and long texts.
-pub const TASKS: [&str; 3] = ["rte", "mrpc", "cola"];
-/// Examples in a batch.
+/// Tasks of long, shorter and short texts, with the examples in a batch.
+pub const TASKS: [(&str, usize); 3] = [("rte", BATCH), ("mrpc", BATCH), ("cola", BATCH)];
+/// Examples in a batch, if no other number is named.
 pub const BATCH: usize = 32;
 const MAX_LENGTH: usize = 128;
 /// Real tokens that a lap is to have, about.
@@ -37,6 +37,8 @@ pub struct Row {
 pub struct TaskBatches {
     /// The task.
     pub task: &'static str,
+    /// Examples in a batch.
+    pub size: usize,
     /// The file that has them.
     pub file: PathBuf,
     /// Number of batches.
@@ -45,16 +47,21 @@ pub struct TaskBatches {
     pub tokens: usize,
 }
 
-/// Some batches of each of [`TASKS`], and the folder with their files. Tasks whose files are missing are left out, each
+/// Some batches of each of `tasks`, such as [`TASKS`], and the folder with their files. Tasks whose files are missing are left out, each
 /// with a line that says so.
 ///
 /// # Errors
 /// When no folder can be made.
-pub fn of_tasks(desk: &Desk, bucketing: bool) -> Result<(Vec<TaskBatches>, TempDir)> {
+pub fn of_tasks(
+    desk: &Desk,
+    tasks: &[(&'static str, usize)],
+    bucketing: bool,
+) -> Result<(Vec<TaskBatches>, TempDir)> {
     let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
     let mut all = Vec::new();
-    for task in TASKS {
-        match write(desk, task, bucketing, scratch.path()) {
+    for &(task, size) in tasks {
+        let plan = BatchPlan { size, bucketing };
+        match write(desk, task, &plan, scratch.path()) {
             Ok(batches) => all.push(batches),
             Err(why) => {
                 let why = format!("{why:#}");
@@ -71,7 +78,7 @@ pub fn of_tasks(desk: &Desk, bucketing: bool) -> Result<(Vec<TaskBatches>, TempD
 ///
 /// # Errors
 /// When files of the task or of the encoder are missing.
-fn write(desk: &Desk, task: &'static str, bucketing: bool, folder: &Path) -> Result<TaskBatches> {
+fn write(desk: &Desk, task: &'static str, plan: &BatchPlan, folder: &Path) -> Result<TaskBatches> {
     let catalogue = desk.project.datasets()?;
     let encoders = desk.project.encoders()?;
     let (card, encoder) = (catalogue.find(task)?, encoders.find(ENCODER)?);
@@ -93,13 +100,14 @@ fn write(desk: &Desk, task: &'static str, bucketing: bool, folder: &Path) -> Res
             _ => 0,
         },
     };
-    let chosen = spread(&lengths, bucketing);
+    let chosen = spread(&lengths, plan);
     let batches = chosen.iter().map(|batch| batch.iter().map(row).collect());
     let batches: Vec<Vec<Row>> = batches.collect();
-    let file = folder.join(format!("{task}.json"));
+    let file = folder.join(format!("{task}-{}.json", plan.size));
     fs::write(&file, serde_json::to_vec(&batches)?)?;
     Ok(TaskBatches {
         task,
+        size: plan.size,
         file,
         n: batches.len(),
         tokens: batches.iter().flatten().map(|row| row.ids.len()).sum(),
@@ -107,13 +115,9 @@ fn write(desk: &Desk, task: &'static str, bucketing: bool, folder: &Path) -> Res
 }
 
 /// Whole batches of an epoch that together have about [`TOKENS`] tokens, at least two.
-fn spread(lengths: &[usize], bucketing: bool) -> Vec<Vec<usize>> {
-    let plan = BatchPlan {
-        size: BATCH,
-        bucketing,
-    };
+fn spread(lengths: &[usize], plan: &BatchPlan) -> Vec<Vec<usize>> {
     let mut batches = plan.shuffled(lengths, 1, 0);
-    batches.retain(|batch| batch.len() == BATCH);
+    batches.retain(|batch| batch.len() == plan.size);
     let tokens = |batch: &Vec<usize>| batch.iter().map(|&at| lengths[at]).sum::<usize>();
     batches.sort_by_key(tokens);
     let all: usize = batches.iter().map(tokens).sum();
@@ -155,7 +159,11 @@ mod tests {
     #[test]
     fn batches_are_spread_over_all_lengths_and_hold_about_as_many_tokens() {
         let lengths: Vec<usize> = (0..3200).map(|i| 5 + i * 7919 % 100).collect();
-        let chosen = spread(&lengths, true);
+        let plan = BatchPlan {
+            size: BATCH,
+            bucketing: true,
+        };
+        let chosen = spread(&lengths, &plan);
         let tokens: usize = chosen.iter().flatten().map(|&at| lengths[at]).sum();
         assert!((TOKENS / 2..TOKENS * 2).contains(&tokens), "{tokens}");
         let mean = |batch: &Vec<usize>| batch.iter().map(|&at| lengths[at]).sum::<usize>() / BATCH;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::batches::{self, BATCH, TaskBatches};
+use crate::batches::{self, TaskBatches};
 use crate::comparison::{Case, Comparison, SideSpec, Steps};
 use crate::desk::Desk;
 use crate::target::Target;
@@ -17,6 +17,10 @@ const MODES: [(Mode, f64, &str); 3] = [
 
 /// Rows and tokens of the larger batch.
 const LARGER: (usize, usize) = (32, 128);
+/// Short texts in small batches, whose steps are mostly the update of all weights.
+const SMALL_BATCHES: (&str, usize) = ("cola", 16);
+/// Rows and tokens of a batch of long texts.
+const LONG: [usize; 2] = [8, 512];
 /// Goal of training, against PyTorch with fused AdamW.
 const TRAINING: f64 = 1.1;
 /// Goal of inference, against PyTorch.
@@ -39,6 +43,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     let mut comparison = Comparison::new("totune next to PyTorch + transformers", &["totune"]).note(
         "f32. Training: forward, loss, backward, clipping by the global norm, AdamW over all parameters. \
          `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`.\n\
+         `recomputed`: the backward pass computes inner results of layers again, in PyTorch by `gradient_checkpointing_enable`.\n\
          `shuffled`: texts of a task in shuffled order, padded to the longest of each batch on every side; padding is not counted as tokens.\n\
          `memory by formula` of training is the peak memory of the program after a tiny step, measured, and the bytes of weights, moments and \
          activations, counted from the shape (`crates/bench/src/memory.rs`).",
@@ -63,8 +68,12 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             }
         }
     }
+    for recomputed in [false, true] {
+        comparison.cases.push(long(desk, recomputed)?);
+    }
     if !desk.tiny {
-        let (tasks, scratch) = batches::of_tasks(desk, false)?;
+        let tasks = [&batches::TASKS[..], &[SMALL_BATCHES]].concat();
+        let (tasks, scratch) = batches::of_tasks(desk, &tasks, false)?;
         for batches in &tasks {
             for (mode, dropout, title) in [MODES[1], MODES[2]] {
                 comparison
@@ -75,6 +84,26 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
         comparison.scratch = Some(scratch);
     }
     Ok(comparison)
+}
+
+/// Training of a MiniLM on long texts, with kept activations or with recomputed ones (PyTorch's gradient checkpointing).
+fn long(desk: &Desk, recomputed: bool) -> Result<Case> {
+    let (name, shape, [batch, seq]) = if desk.tiny {
+        ("tiny", Shape::TINY, [2, 16])
+    } else {
+        ("MiniLM", Shape::MINI_LM, LONG)
+    };
+    let step = Step {
+        recomputed,
+        ..Step::training(shape, [batch, seq], desk.threads)
+    };
+    let how = if recomputed { ", recomputed" } else { "" };
+    let name = format!("{name}, batch {batch} x {seq}, {}{how}", MODES[1].2);
+    let mut case = Case::new(name, desk.threads, sides(&step)?)
+        .counting(batch * seq, "tokens")
+        .multiplying(step.flop());
+    case.targets = vec![faster(Mode::Train)];
+    Ok(case)
 }
 
 /// A MiniLM on texts of a task in shuffled order.
@@ -89,9 +118,12 @@ fn shuffled(
         mode,
         dropout,
         batches: Some(batches.file.clone()),
-        ..Step::training(Shape::MINI_LM, [BATCH, 0], desk.threads)
+        ..Step::training(Shape::MINI_LM, [batches.size, 0], desk.threads)
     };
-    let name = format!("MiniLM, {}, {BATCH} shuffled, {title}", batches.task);
+    let name = format!(
+        "MiniLM, {}, {} shuffled, {title}",
+        batches.task, batches.size
+    );
     let mut case = Case::new(name, desk.threads, sides(&step)?).counting(batches.tokens, "tokens");
     case.steps = Steps::Lap(batches.n);
     case.targets = vec![faster(mode)];

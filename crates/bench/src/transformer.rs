@@ -12,7 +12,7 @@ use totune_adapt::{
     Adaptation, BitFit, Constant, Defaults, Dtype, Lora, Schedule, StopRule, Trainable,
     require_gradients, sizes,
 };
-use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
+use totune_model::fused::{Activations, AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
 use totune_model::{
     Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig,
     Pass, PoolerKind, Pooling, RandomWeights, Shape as _, TokenBatch,
@@ -55,6 +55,9 @@ pub struct Step {
     /// The parameters that are trained.
     #[serde(default)]
     pub trained: TrainedPart,
+    /// True if the backward pass computes the inner results of layers again, instead of keeping them.
+    #[serde(default)]
+    pub recomputed: bool,
 }
 
 /// Trained parameters of a classifier besides its linear layer.
@@ -123,6 +126,7 @@ impl Step {
             optimizer: "fused".to_string(),
             compiled: false,
             trained: TrainedPart::All,
+            recomputed: false,
         }
     }
 
@@ -131,10 +135,10 @@ impl Step {
     pub const MASKED: usize = 7;
 
     /// Multiplications and additions in the matrix products of a step: forward, and twice as many backward where
-    /// everything is trained, by inputs and by weights. `None` where it is not counted: real batches, and few trained
-    /// parameters.
+    /// everything is trained, by inputs and by weights. `None` where it is not counted: real batches, few trained
+    /// parameters, and a forward pass that is made again.
     pub fn flop(&self) -> Option<f64> {
-        if self.batches.is_some() || self.trained != TrainedPart::All {
+        if self.batches.is_some() || self.trained != TrainedPart::All || self.recomputed {
             return None;
         }
         let Shape {
@@ -168,6 +172,7 @@ impl Step {
             && self.head == Head::Classifier
             && self.trained == TrainedPart::All
             && self.dtype == Dtype::F32
+            && !self.recomputed
             && self.batches.is_none();
         is_known.then_some(TrainingStep {
             shape: self.shape,
@@ -356,6 +361,7 @@ struct Batch {
 /// Steps of a case, taken one by one.
 pub struct Steps {
     mode: Mode,
+    activations: Activations,
     /// Taken and put back by each step.
     network: Option<Network>,
     optimizer: AdamW,
@@ -384,6 +390,11 @@ impl Steps {
         };
         Ok(Self {
             mode: case.mode,
+            activations: if case.recomputed {
+                Activations::Recomputed
+            } else {
+                Activations::Kept
+            },
             network: Some(Network::new(case, device)?),
             optimizer: adam_w(),
             batches,
@@ -403,7 +414,8 @@ impl Steps {
                 network
             }
             Mode::Train => {
-                let logits = network.logits(batch, &Pass::training(self.taken));
+                let pass = Pass::training(self.taken).with(self.activations);
+                let logits = network.logits(batch, &pass);
                 let loss = cross_entropy(logits, batch.labels.clone());
                 let _: f32 = loss.clone().into_scalar();
                 network.updated(&loss, &mut self.optimizer)

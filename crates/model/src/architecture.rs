@@ -7,6 +7,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::{ElmoOptions, Naming};
 
+use crate::fused::Gelu;
 use crate::{
     AlbertConfig, AnyEncoder, BertConfig, DebertaV2Config, DistilBertConfig, ElectraConfig,
     ModernBertConfig, PoolerKind, RobertaConfig, Shape, TokenizerKind, Weights, XlmRobertaConfig,
@@ -129,6 +130,20 @@ impl Architecture {
     /// Returns true if the network applies one layer several times, so that a part of its layers cannot be trained.
     pub fn shares_layers(&self) -> bool {
         matches!(self, Self::Albert(_))
+    }
+
+    /// Returns true if its layers can compute their inner results again in the backward pass
+    /// ([`Encoder::recomputes`](crate::Encoder::recomputes)).
+    pub fn recomputes(&self) -> bool {
+        match self {
+            Self::Bert(_)
+            | Self::Distilbert(_)
+            | Self::Roberta(_)
+            | Self::XlmRoberta(_)
+            | Self::Electra(_) => true,
+            Self::Albert(config) => config.hidden_act == Gelu::Erf,
+            Self::Modernbert(_) | Self::DebertaV2(_) | Self::Elmo(_) => false,
+        }
     }
 
     /// Number of parameters in the tensors of the network.

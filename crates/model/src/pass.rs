@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::fused::Activations;
+
 /// Settings of the pass of one batch through a model: dropout, and the frozen part of the encoder.
 ///
 /// Blocks are counted from the bottom: 0 is the embeddings, `i` is `layers[i - 1]`.
@@ -13,6 +15,9 @@ pub struct Pass {
     pub frozen_below: usize,
     /// Dropout in the frozen blocks, as in PyTorch after `requires_grad = False`.
     pub frozen_dropout: bool,
+    /// Inner results of layers for the backward pass; only some encoders compute them again:
+    /// [`Encoder::recomputes`](crate::Encoder::recomputes).
+    pub activations: Activations,
     seed: u64,
     draws: Cell<u64>,
 }
@@ -24,6 +29,7 @@ impl Pass {
             training: false,
             frozen_below: 0,
             frozen_dropout: false,
+            activations: Activations::Kept,
             seed: 0,
             draws: Cell::new(0),
         }
@@ -42,6 +48,12 @@ impl Pass {
     pub fn frozen(mut self, frozen_below: usize, frozen_dropout: bool) -> Self {
         self.frozen_below = frozen_below;
         self.frozen_dropout = frozen_dropout;
+        self
+    }
+
+    /// Returns the same pass with such inner results of layers for the backward pass.
+    pub fn with(mut self, activations: Activations) -> Self {
+        self.activations = activations;
         self
     }
 

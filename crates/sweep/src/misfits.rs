@@ -50,6 +50,7 @@ fn reasons(spec: &RunSpec, dataset: &Card, encoder: Option<&EncoderCard>) -> Vec
             reasons.extend(encoder.and_then(of_length));
             reasons.extend(encoder.and_then(|(card, _)| of_depth(&work.training, card)));
             reasons.extend(encoder.and_then(|(card, _)| of_strategy(&work.training, card)));
+            reasons.extend(encoder.and_then(|(card, _)| of_checkpointing(&work.training, card)));
         }
         Work::Probe(work) => {
             reasons.extend(of_several_labels("kind: found \"probe\"", dataset));
@@ -163,6 +164,14 @@ fn of_strategy(training: &Training, encoder: &EncoderCard) -> Option<String> {
     let fits = fits.and_then(|()| adaptation.check_modules(architecture));
     fits.err()
         .map(|error| format!("{error:#} (of `{}`)", encoder.name))
+}
+
+/// Gradient checkpointing of layers that do not recompute.
+fn of_checkpointing(training: &Training, encoder: &EncoderCard) -> Option<String> {
+    let checked = training.check_checkpointing(encoder.architecture.recomputes());
+    checked
+        .err()
+        .map(|error| format!("{error} (of `{}`)", encoder.name))
 }
 
 /// An adaptation that needs other layers or epochs.

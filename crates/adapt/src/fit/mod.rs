@@ -198,6 +198,7 @@ fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Resul
         }
     );
     training.loss.check_for(task.objective.task())?;
+    training.check_checkpointing(encoder.recomputes())?;
     ensure!(
         !matches!(task.objective, Objective::Ordinal { .. }) || training.micro_batch_size == 0,
         "micro-batch-size: found {}, expected 0 for an ordinal dataset: the loss of a batch is divided by the number of steps \

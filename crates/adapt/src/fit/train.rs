@@ -150,7 +150,8 @@ impl Run<'_> {
         let batches = Batches::new(examples, self.start, self.device);
         for piece in self.pieces(indices) {
             let pass = Pass::training(dropout_seeds.next_u64())
-                .frozen(assigned.frozen_below, self.training.frozen_dropout.is_on());
+                .frozen(assigned.frozen_below, self.training.frozen_dropout.is_on())
+                .with(self.training.activations());
             let (objective, weighting) = (&self.task.objective, self.weighting.as_ref());
             let wanted = objective.wanted(&examples.targets(piece), weighting, self.device);
             let share = piece.len() as f64 / indices.len() as f64;

@@ -159,6 +159,7 @@ impl Recipe {
                 dtype: StoredDtype::F16,
             },
             micro_batch_size: 0,
+            gradient_checkpointing: Switch::Off,
             // A correlation has no value where all predictions are one number, as they may be after the first steps.
             select: if data.has_dev && data.task != Task::Regression {
                 Select::BestDev

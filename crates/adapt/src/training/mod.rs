@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_data::{Pairs, WordContext};
-use totune_model::fused::Precision;
+use totune_model::fused::{Activations, Precision};
 use totune_model::{Encoder, HeadSpec, LstmState, Switch};
 
 use crate::cache::{EntryLayer, StoredDtype};
@@ -12,6 +12,7 @@ use crate::optimizer::Optimizer;
 use crate::parameters::sizes;
 use crate::phase::{Assignment, Defaults, Plan};
 use crate::schedule::Schedule;
+use crate::setup::ModuleEdit;
 use crate::stop::StopRule;
 use crate::strategy::Adaptation;
 
@@ -70,6 +71,10 @@ pub struct Training {
     /// accumulated over its parts. 0 means the whole batch.
     #[serde(default)]
     pub micro_batch_size: usize,
+    /// Gradient checkpointing (Chen et al. 2016): the backward pass computes the inner results of a layer again instead of
+    /// keeping them. It saves memory for a second forward pass, and gives the same numbers.
+    #[serde(default = "off")]
+    pub gradient_checkpointing: Switch,
     /// Checkpoint selection: the epoch whose model is the result.
     #[serde(default)]
     pub select: Select,
@@ -86,6 +91,10 @@ pub struct Training {
     /// pass over a split (an epoch of training, the scoring of a split) starts from zero.
     #[serde(default)]
     pub state: LstmState,
+}
+
+fn off() -> Switch {
+    Switch::Off
 }
 
 fn sentence() -> WordContext {
@@ -212,6 +221,12 @@ impl Training {
             reads_pooler: self.head.reads_pooler(),
         };
         let plan = self.adaptation.plan(&defaults, n_layers)?;
+        ensure!(
+            !self.gradient_checkpointing.is_on() || plan.setup.iter().all(ModuleEdit::recomputes),
+            "gradient-checkpointing: found \"on\" with `{}`, expected \"off\": it is not built for layers with the modules of this \
+             strategy",
+            self.adaptation.label()
+        );
         let has_optimum = self.head.is_linear() && self.head.reads().layers().is_top();
         ensure!(
             plan.probe.is_none() || has_optimum,
@@ -263,6 +278,27 @@ impl Training {
         let drops_out = self.frozen_dropout.is_on() && self.dropout > 0.0;
         let entry = || EntryLayer::of(phase, self.head.reads(), n_layers);
         if drops_out { None } else { entry() }
+    }
+
+    /// Inner results of layers for the backward pass.
+    pub(crate) fn activations(&self) -> Activations {
+        match self.gradient_checkpointing {
+            Switch::On => Activations::Recomputed,
+            Switch::Off => Activations::Kept,
+        }
+    }
+
+    /// Refuses gradient checkpointing for an encoder of which is known whether its layers recompute.
+    ///
+    /// # Errors
+    /// When it is on and they do not.
+    pub fn check_checkpointing(&self, recomputes: bool) -> Result<()> {
+        ensure!(
+            recomputes || !self.gradient_checkpointing.is_on(),
+            "gradient-checkpointing: found \"on\", expected \"off\" for this encoder: it is built for BERT, DistilBERT, RoBERTa, \
+             XLM-RoBERTa, ELECTRA, and ALBERT with the activation `gelu`"
+        );
+        Ok(())
     }
 
     /// Refuses values out of range, naming the key; checks that depend on the encoder are left to [`Training::plan`].

@@ -191,6 +191,10 @@ impl Encoder for AnyEncoder {
         each!(self, encoder => encoder.prefix_places())
     }
 
+    fn recomputes(&self) -> bool {
+        each!(self, encoder => encoder.recomputes())
+    }
+
     fn has_state(&self) -> bool {
         each!(self, encoder => encoder.has_state())
     }

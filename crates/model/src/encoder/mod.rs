@@ -174,6 +174,12 @@ pub trait Encoder: Module + ModuleDisplay {
         Vec::new()
     }
 
+    /// Returns true if the layers can compute their inner results again in the backward pass:
+    /// [`Activations::Recomputed`](crate::fused::Activations::Recomputed).
+    fn recomputes(&self) -> bool {
+        false
+    }
+
     /// Returns true if a batch can start from the final state of the batch before: [`Encoder::with_state`].
     fn has_state(&self) -> bool {
         false

@@ -19,6 +19,8 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{DispatchDevice, LibTorch};
 use burn::tensor::{Device, Float, Int, Tensor};
 
+use super::transformer::Activations;
+
 type Graph = Autodiff<LibTorch, NoCheckpointing>;
 
 /// Returns true if tensors on `device` are LibTorch's.
@@ -153,6 +155,43 @@ pub fn apply<const N: usize, const D: usize, K: Kernel<N>>(
         OpsKind::UnTracked(prep) => prep.finish(out),
     };
     Tensor::<D, Float>::from_primitive::<Graph>(out)
+}
+
+/// Runs `kernel` on `inputs` like [`apply`]; the state saved for the backward pass is kept, or computed again from the
+/// inputs when it is needed.
+pub fn apply_keeping<const N: usize, const D: usize, K: Kernel<N>>(
+    kernel: K,
+    inputs: [Input; N],
+    activations: Activations,
+) -> Tensor<D> {
+    match activations {
+        Activations::Kept => apply(kernel, inputs),
+        Activations::Recomputed => apply(Recomputed(kernel), inputs),
+    }
+}
+
+/// The same operation, of which only the inputs are saved for the backward pass. The forward pass is made a second time
+/// there, with the same dropout, so that the gradients are the same numbers.
+#[derive(Debug, Clone)]
+struct Recomputed<K>(K);
+
+impl<const N: usize, K: Kernel<N>> Kernel<N> for Recomputed<K> {
+    type Saved = [TchTensor; N];
+
+    fn forward(&self, inputs: [TchTensor; N]) -> (TchTensor, Self::Saved) {
+        let (out, _) = self.0.forward(inputs.clone());
+        (out, inputs)
+    }
+
+    fn backward(
+        &self,
+        inputs: Self::Saved,
+        grad: TchTensor,
+        wanted: [bool; N],
+    ) -> [Option<TchTensor>; N] {
+        let (_, saved) = self.0.forward(inputs);
+        self.0.backward(saved, grad, wanted)
+    }
 }
 
 #[derive(Debug)]

@@ -53,8 +53,8 @@ pub use projected_lstm::{
 };
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
 pub use transformer::{
-    AdapterWeights, Affine, FeedForwardWeights, Gelu, NormWeights, SelfAttention,
-    SelfAttentionWeights, feed_forward, self_attention,
+    Activations, AdapterWeights, Affine, FeedForward, FeedForwardWeights, Gelu, NormWeights,
+    SelfAttention, SelfAttentionWeights, feed_forward, self_attention,
 };
 pub(crate) use transformer::{adapted, merged};
 pub use unpadding::Unpadding;

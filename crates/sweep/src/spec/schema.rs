@@ -28,7 +28,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -141,6 +141,16 @@ const STEPS: [Step; 9] = [
         renamed: &[],
         renamed_values: &[],
         left_out: &[left_out("work.training", &[], "restarts", "0")],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[left_out(
+            "work.training",
+            &[],
+            "gradient-checkpointing",
+            "\"off\"",
+        )],
     },
 ];
 

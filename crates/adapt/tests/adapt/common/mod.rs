@@ -111,6 +111,7 @@ pub fn training(adaptation: Adaptation) -> Training {
         pairs: Pairs::Joint,
         context: WordContext::Sentence,
         micro_batch_size: 0,
+        gradient_checkpointing: Switch::Off,
         select: Select::Last,
         test_scores: TestScores::EachEpoch,
         state: LstmState::Reset,

@@ -11,5 +11,6 @@ mod learning;
 mod optimizers;
 mod phases;
 mod probe;
+mod recomputation;
 mod restarts;
 mod state;

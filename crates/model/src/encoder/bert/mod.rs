@@ -131,6 +131,10 @@ impl Encoder for Bert {
         places.collect()
     }
 
+    fn recomputes(&self) -> bool {
+        self.layers.iter().all(Layer::is_of_single_operations)
+    }
+
     fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
         let layers = self.layers.iter_mut().enumerate();
         let places = layers.map(|(layer, Layer { attention, .. })| PrefixPlace {
@@ -317,6 +321,26 @@ impl Layer {
         })
     }
 
+    /// Returns true if each sublayer is one operation while LibTorch trains it.
+    fn is_of_single_operations(&self) -> bool {
+        let (attention, feed_forward) = (&self.attention, &self.feed_forward);
+        let linears = [
+            &attention.query,
+            &attention.key,
+            &attention.value,
+            &attention.output,
+            &feed_forward.intermediate,
+            &feed_forward.output,
+        ];
+        let drops = |linear: &&Linear| linear.lora.as_ref().is_some_and(|lora| lora.dropout > 0.0);
+        let added = [
+            attention.prefix.is_some(),
+            attention.adapter.is_some(),
+            feed_forward.adapter.is_some(),
+        ];
+        feed_forward.gelu == Gelu::Erf && added == [false; 3] && !linears.iter().any(drops)
+    }
+
     /// The output for `x`, both as [`Transformer::layer`] has them; `block` is the layer's index in the encoder.
     pub(crate) fn forward(
         &self,
@@ -416,6 +440,7 @@ impl Attention {
             probabilities,
             hidden,
             precision: self.query.precision,
+            activations: pass.activations,
         };
         fused::self_attention(x, weights, settings)
     }
@@ -486,7 +511,12 @@ impl FeedForward {
             adapter: self.adapter.as_ref().map(Adapter::weights),
             norm: self.norm.weights(),
         };
-        fused::feed_forward(x, weights, drop, self.intermediate.precision)
+        let settings = fused::FeedForward {
+            hidden: drop,
+            precision: self.intermediate.precision,
+            activations: pass.activations,
+        };
+        fused::feed_forward(x, weights, settings)
     }
 }
 

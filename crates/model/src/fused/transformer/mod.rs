@@ -28,6 +28,18 @@ use super::{
 };
 use crate::lora::Update;
 
+/// Inner results of a sublayer that its backward pass reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Activations {
+    /// Kept from the forward pass.
+    #[default]
+    Kept,
+    /// Computed again from the input of the sublayer in the backward pass (gradient checkpointing, Chen et al. 2016),
+    /// which saves memory and costs a second forward pass; the gradients are the same. Sublayers that are not single
+    /// operations keep theirs.
+    Recomputed,
+}
+
 /// Weight `[out, in]` and bias `[out]` of a product.
 #[derive(Debug, Clone)]
 pub struct Affine {
@@ -140,22 +152,28 @@ impl FeedForwardWeights {
     }
 }
 
+/// Arguments of [`feed_forward`] other than its weights.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedForward {
+    /// Dropout on the output.
+    pub hidden: Dropout,
+    /// Precision of the products.
+    pub precision: Precision,
+    /// Inner results for the backward pass.
+    pub activations: Activations,
+}
+
 /// `norm(x + dropout(outer(gelu(inner(x)))))` for `x` `[batch, seq, hidden]`.
-pub fn feed_forward(
-    x: Tensor<3>,
-    weights: FeedForwardWeights,
-    drop: Dropout,
-    precision: Precision,
-) -> Tensor<3> {
+pub fn feed_forward(x: Tensor<3>, weights: FeedForwardWeights, settings: FeedForward) -> Tensor<3> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&x.device()) && weights.fits_kernel() {
         return if super::libtorch::owns_in_main_memory(&x.device()) {
-            kernel::feed_forward(x, weights, drop, precision)
+            kernel::feed_forward(x, weights, settings)
         } else {
-            operators::feed_forward(x, weights, drop, precision)
+            operators::feed_forward(x, weights, settings)
         };
     }
-    plain_feed_forward(x, weights, drop, precision)
+    plain_feed_forward(x, weights, settings.hidden, settings.precision)
 }
 
 fn plain_feed_forward(
@@ -220,6 +238,8 @@ pub struct SelfAttention {
     pub hidden: Dropout,
     /// Precision of the products.
     pub precision: Precision,
+    /// Inner results for the backward pass.
+    pub activations: Activations,
 }
 
 /// `norm(x + dropout(output(attention(projections(x)))))` for `x` `[batch, seq, hidden]`, or `[1, tokens, hidden]` with an
@@ -254,6 +274,7 @@ fn plain_self_attention(
         probabilities,
         hidden: drop,
         precision,
+        activations: _,
     } = settings;
     let heads_of = weights.projections.map(|affine| {
         let part = padded(unpadding.as_ref(), affine.of(x.clone(), precision));

@@ -6,8 +6,10 @@ use std::ptr;
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
-use super::{FeedForwardWeights, SelfAttention, SelfAttentionWeights};
-use crate::fused::libtorch::{Kernel, apply, raw, raw_int};
+use super::{
+    Activations, FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights,
+};
+use crate::fused::libtorch::{Kernel, apply_keeping, raw, raw_int};
 use crate::fused::products::{Bf16Products, F32Products, products};
 use crate::fused::shim::{check, handle, taken};
 use crate::fused::{Dropout, Precision, dropout};
@@ -264,17 +266,18 @@ impl Kernel<11> for Attention {
 pub(super) fn feed_forward(
     x: Tensor<3>,
     weights: FeedForwardWeights,
-    drop: Dropout,
-    precision: Precision,
+    settings: Settings,
 ) -> Tensor<3> {
-    feed_forward_with(
-        Options::new(precision, weights.norm.epsilon, drop),
-        x,
-        weights,
-    )
+    let options = Options::new(settings.precision, weights.norm.epsilon, settings.hidden);
+    feed_forward_with(options, x, weights, settings.activations)
 }
 
-fn feed_forward_with(options: Options, x: Tensor<3>, weights: FeedForwardWeights) -> Tensor<3> {
+fn feed_forward_with(
+    options: Options,
+    x: Tensor<3>,
+    weights: FeedForwardWeights,
+    activations: Activations,
+) -> Tensor<3> {
     let FeedForwardWeights {
         inner,
         outer,
@@ -292,7 +295,7 @@ fn feed_forward_with(options: Options, x: Tensor<3>, weights: FeedForwardWeights
         norm.weight.into(),
         norm.bias.into(),
     ];
-    apply(FeedForward { options, keep }, inputs)
+    apply_keeping(FeedForward { options, keep }, inputs, activations)
 }
 
 pub(super) fn self_attention(
@@ -344,7 +347,7 @@ fn self_attention_with(
         lengths,
         keep,
     };
-    apply(kernel, inputs)
+    apply_keeping(kernel, inputs, settings.activations)
 }
 
 #[cfg(test)]

@@ -30,6 +30,13 @@ fn ways() -> Vec<(Format, Precision, f32, i32)> {
         .collect()
 }
 
+/// The same, each with kept and with recomputed activations.
+fn ways_of_both() -> impl Iterator<Item = ((Format, Precision, f32, i32), Activations)> {
+    let both = [Activations::Kept, Activations::Recomputed];
+    let ways = ways().into_iter();
+    ways.flat_map(move |way| both.map(|activations| (way, activations)))
+}
+
 fn affine(weight: &Tensor<1>, bias: &Tensor<1>) -> Affine {
     let n_out = bias.dims()[0];
     let n_in = weight.dims()[0] / n_out;
@@ -59,7 +66,7 @@ fn check_feed_forward([batch, seq, hidden, wide]: [usize; 4], rate: f64) {
         vec![hidden],
         vec![hidden],
     ];
-    for (format, precision, tolerance, onednn) in ways() {
+    for ((format, precision, tolerance, onednn), activations) in ways_of_both() {
         check(&shapes, tolerance, |inputs, device| {
             let [x, w1, b1, w2, b2, scale, shift] = inputs else {
                 unreachable!()
@@ -80,7 +87,7 @@ fn check_feed_forward([batch, seq, hidden, wide]: [usize; 4], rate: f64) {
                 onednn,
                 ..Options::new(precision, 1e-12, drop)
             };
-            feed_forward_with(options, x, weights)
+            feed_forward_with(options, x, weights, activations)
         });
     }
 }
@@ -115,7 +122,7 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, keys: Keys) 
         let rows: Vec<f32> = real.iter().map(bias).collect();
         Tensor::<1>::from_data(rows.as_slice(), &device.clone().inner()).reshape([batch, 1, 1, seq])
     };
-    for (format, precision, tolerance, onednn) in ways() {
+    for ((format, precision, tolerance, onednn), activations) in ways_of_both() {
         check(&shapes, tolerance, |inputs, device| {
             let pair = |weight: usize, bias: usize| affine(&inputs[weight], &inputs[bias]);
             // Queries and keys share a bias: that of keys has a gradient of 0, and no relative error is defined.
@@ -137,6 +144,7 @@ fn check_attention([batch, seq, heads, dim]: [usize; 4], rate: f64, keys: Keys) 
                 probabilities: drop(3),
                 hidden: drop(4),
                 precision,
+                activations,
             };
             let x = inputs[0].clone().reshape([batch, seq, hidden]);
             let x = unpadded(unpadding.as_ref(), x);

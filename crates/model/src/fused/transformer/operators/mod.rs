@@ -6,8 +6,8 @@ use std::ptr;
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
-use super::{FeedForwardWeights, SelfAttention, SelfAttentionWeights};
-use crate::fused::libtorch::{Kernel, apply, raw};
+use super::{FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
+use crate::fused::libtorch::{Kernel, apply_keeping, raw};
 use crate::fused::shim::{check, handle, taken};
 use crate::fused::{Dropout, Precision};
 
@@ -193,8 +193,7 @@ impl Kernel<11> for Attention {
 pub(super) fn feed_forward(
     x: Tensor<3>,
     weights: FeedForwardWeights,
-    drop: Dropout,
-    precision: Precision,
+    settings: Settings,
 ) -> Tensor<3> {
     let FeedForwardWeights {
         inner,
@@ -204,10 +203,10 @@ pub(super) fn feed_forward(
         norm,
     } = weights;
     let options = Options {
-        half: i32::from(precision == Precision::Bf16),
+        half: i32::from(settings.precision == Precision::Bf16),
         heads: 0,
         epsilon: norm.epsilon,
-        hidden: drop.into(),
+        hidden: settings.hidden.into(),
         probabilities: Share { rate: 0.0, seed: 0 },
     };
     let inputs = [
@@ -219,7 +218,7 @@ pub(super) fn feed_forward(
         norm.weight.into(),
         norm.bias.into(),
     ];
-    apply(FeedForward(options), inputs)
+    apply_keeping(FeedForward(options), inputs, settings.activations)
 }
 
 pub(super) fn self_attention(
@@ -255,7 +254,7 @@ pub(super) fn self_attention(
         norm.weight.into(),
         norm.bias.into(),
     ];
-    apply(Attention { options, mask }, inputs)
+    apply_keeping(Attention { options, mask }, inputs, settings.activations)
 }
 
 #[cfg(test)]

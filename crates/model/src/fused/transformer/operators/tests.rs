@@ -6,7 +6,7 @@ use super::*;
 use crate::fused::compare::{check, values};
 use crate::fused::libtorch::owns;
 use crate::fused::transformer::{
-    Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
+    Activations, Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
 };
 use crate::fused::without_cpu_kernels;
 
@@ -53,6 +53,16 @@ fn feed_forward_weights(inputs: &[Tensor<1>]) -> FeedForwardWeights {
     }
 }
 
+/// Settings of the feed-forward sublayer. The activations are recomputed in all tests: those of a single forward pass take
+/// the same way, and the masks of the second have to be those of the first.
+fn settings(hidden: Dropout, precision: Precision) -> Settings {
+    Settings {
+        hidden,
+        precision,
+        activations: Activations::Recomputed,
+    }
+}
+
 /// The same for attention.
 fn attention_inputs([batch, seq, hidden]: [usize; 3]) -> Vec<Vec<usize>> {
     let mut shapes = vec![vec![batch, seq, hidden]];
@@ -89,7 +99,7 @@ fn the_feed_forward_sublayer_agrees_with_plain() {
             let x = inputs[0].clone().reshape([batch, seq, hidden]);
             let weights = feed_forward_weights(inputs);
             if owns(device) {
-                feed_forward(x, weights, drop, precision)
+                feed_forward(x, weights, settings(drop, precision))
             } else {
                 plain_feed_forward(x, weights, drop, precision)
             }
@@ -114,6 +124,7 @@ fn the_attention_sublayer_agrees_with_plain() {
                     probabilities: none,
                     hidden: none,
                     precision,
+                    activations: Activations::Recomputed,
                 };
                 if owns(device) {
                     self_attention(x, weights, settings)
@@ -173,7 +184,8 @@ fn gradients_of_dropout_are_those_of_its_masks() {
     let sizes @ [batch, seq, hidden, _] = [2, 3, 8, 12];
     check_slope(&feed_forward_inputs(sizes), |inputs| {
         let x = inputs[0].clone().reshape([batch, seq, hidden]);
-        feed_forward(x, feed_forward_weights(inputs), drop(5), Precision::F32)
+        let settings = settings(drop(5), Precision::F32);
+        feed_forward(x, feed_forward_weights(inputs), settings)
     });
     check_slope(&attention_inputs([batch, seq, hidden]), |inputs| {
         let x = inputs[0].clone().reshape([batch, seq, hidden]);
@@ -184,6 +196,7 @@ fn gradients_of_dropout_are_those_of_its_masks() {
             probabilities: drop(6),
             hidden: drop(7),
             precision: Precision::F32,
+            activations: Activations::Recomputed,
         };
         self_attention(x, attention_weights(inputs), settings)
     });
