@@ -6,6 +6,7 @@ mod cards;
 mod crf;
 mod edits;
 mod elmo;
+mod gradients;
 mod networks;
 mod parity;
 mod pretrained;
