@@ -94,6 +94,7 @@ pub(crate) fn epochs(strategy: Strategy, n_layers: usize) -> RangeInclusive<usiz
         Strategy::Full => 1..=8,
         Strategy::LastK(_) => 1..=12,
         Strategy::TwoPhase => 2..=8,
+        Strategy::AutoFreeze => 3..=8,
         Strategy::LpFt => 1..=8,
         Strategy::Lora | Strategy::BitFit | Strategy::Adapters | Strategy::PrefixTuning => 1..=16,
         Strategy::Gradual => n_layers + 1..=n_layers + 5,

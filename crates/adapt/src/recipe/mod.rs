@@ -15,8 +15,8 @@ use crate::optimizer::Optimizer;
 use crate::schedule::{Linear, Schedule};
 use crate::stop::StopRule;
 use crate::strategy::{
-    Adaptation, Adapters, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, LpFt, PrefixTuning,
-    StackAndFinetune, Trainable,
+    Adaptation, Adapters, AutoFreeze, BitFit, Frozen, Full, GradualUnfreezing, LastK, Lora, LpFt,
+    PrefixTuning, StackAndFinetune, Trainable,
 };
 use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
 
@@ -54,6 +54,10 @@ pub struct Recipe {
     pub pairs: Pairs,
     /// Dtype of the arithmetic.
     pub dtype: Dtype,
+    /// Number of times, at most, that training begins again with another seed because it has learned nothing.
+    pub restarts: usize,
+    /// Gradient checkpointing, for long inputs.
+    pub gradient_checkpointing: Switch,
 }
 
 /// The size of a head.
@@ -111,6 +115,8 @@ impl Recipe {
             pooling: None,
             pairs: Pairs::Joint,
             dtype: Dtype::F32,
+            restarts: 0,
+            gradient_checkpointing: Switch::Off,
         }
     }
 
@@ -146,7 +152,7 @@ impl Recipe {
             epochs: epochs - before,
             loss: data.loss,
             l2_sp: 0.0,
-            restarts: 0,
+            restarts: self.restarts,
             stop: StopRule::Epochs {},
             max_length: max_length.unwrap_or(data.max_length(encoder)),
             dropout: 0.1,
@@ -159,7 +165,7 @@ impl Recipe {
                 dtype: StoredDtype::F16,
             },
             micro_batch_size: 0,
-            gradient_checkpointing: Switch::Off,
+            gradient_checkpointing: self.gradient_checkpointing,
             // A correlation has no value where all predictions are one number, as they may be after the first steps.
             select: if data.has_dev && data.task != Task::Regression {
                 Select::BestDev
@@ -172,6 +178,7 @@ impl Recipe {
             state: LstmState::Reset,
         };
         training.plan(n_layers)?;
+        training.check_checkpointing(encoder.architecture.recomputes())?;
         Ok(training)
     }
 
@@ -227,6 +234,10 @@ impl Recipe {
             Strategy::PrefixTuning => Adaptation::PrefixTuning(PrefixTuning {
                 head_lr,
                 ..PrefixTuning::new(20, lr)
+            }),
+            Strategy::AutoFreeze => Adaptation::AutoFreeze(AutoFreeze {
+                head_lr,
+                ..AutoFreeze::new(lr)
             }),
         }
     }

@@ -29,6 +29,8 @@ pub enum Strategy {
     Adapters,
     /// Trains keys and values in front of those of the attention layers, and the head.
     PrefixTuning,
+    /// Trains everything, and freezes the lowest layers once their gradients change little.
+    AutoFreeze,
 }
 
 /// Number of parameters below which an encoder takes the learning rates of small encoders: MiniLM and the BERT
@@ -39,7 +41,7 @@ const LARGE: u64 = 200_000_000;
 
 impl Strategy {
     /// All names of strategies that work for any encoder.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 10] = [
         "frozen",
         "full",
         "two-phase",
@@ -49,6 +51,7 @@ impl Strategy {
         "bitfit",
         "adapters",
         "prefix-tuning",
+        "auto-freeze",
     ];
 
     /// Description as an imperative: the end of "the best was to …".
@@ -65,6 +68,9 @@ impl Strategy {
             Self::BitFit => "fine-tune only the biases (BitFit)".into(),
             Self::Adapters => "fine-tune with adapters".into(),
             Self::PrefixTuning => "train prefixes of keys and values (prefix tuning)".into(),
+            Self::AutoFreeze => {
+                "fine-tune all layers and freeze the lowest as they settle (AutoFreeze)".into()
+            }
         }
     }
 
@@ -82,6 +88,7 @@ impl Strategy {
             Self::BitFit => "BitFit".into(),
             Self::Adapters => "training adapters".into(),
             Self::PrefixTuning => "prefix tuning".into(),
+            Self::AutoFreeze => "AutoFreeze".into(),
         }
     }
 
@@ -92,7 +99,7 @@ impl Strategy {
         let [small, base, large] = match self {
             // Turc et al. 2019 choose among 3e-4, 1e-4, 5e-5 and 3e-5 for the BERT miniatures; Devlin et al. 2019,
             // appendix A.3, among 5e-5, 3e-5 and 2e-5.
-            Self::Full | Self::TwoPhase | Self::LpFt | Self::Gradual => {
+            Self::Full | Self::TwoPhase | Self::LpFt | Self::Gradual | Self::AutoFreeze => {
                 [[1e-4, 3e-4], [3e-5, 9e-5], [1e-5, 3e-5]]
             }
             // Hart et al. 2020 have 5e-5 for the last two layers of BERT-base.
@@ -120,7 +127,8 @@ impl Strategy {
         match self {
             // Devlin et al. 2019, appendix A.3: 2 to 4.
             Self::Full | Self::LastK(_) | Self::LpFt => 3,
-            Self::TwoPhase => 4,
+            // One in which everything is trained, and one to compare its gradients with.
+            Self::TwoPhase | Self::AutoFreeze => 4,
             // Few parameters need more steps (Hu et al. 2021 and Ben Zaken et al. 2022 train for 16 to 80 epochs, Houlsby
             // et al. 2019 for 3 or 20, Liu et al. 2022 for 60 to 100).
             Self::Frozen | Self::Lora | Self::BitFit | Self::Adapters | Self::PrefixTuning => 10,
@@ -177,6 +185,7 @@ impl FromStr for Strategy {
             ("bitfit", _) => Self::BitFit,
             ("adapters", _) => Self::Adapters,
             ("prefix-tuning", _) => Self::PrefixTuning,
+            ("auto-freeze", _) => Self::AutoFreeze,
             (_, Some(Ok(k))) if k > 0 => Self::LastK(k),
             _ => return Err(UnknownStrategy::new(name)),
         })
@@ -196,6 +205,7 @@ impl fmt::Display for Strategy {
             Self::BitFit => "bitfit",
             Self::Adapters => "adapters",
             Self::PrefixTuning => "prefix-tuning",
+            Self::AutoFreeze => "auto-freeze",
         };
         f.pad(name)
     }

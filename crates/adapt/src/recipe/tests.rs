@@ -42,7 +42,7 @@ fn names_read_back_and_unknown_ones_are_answered_with_the_list() {
             .unwrap_or_else(|| panic!("{name}: {error}"));
         assert_eq!(
             list,
-            "expected one of frozen, full, two-phase, lp-ft, lora, gradual, bitfit, adapters, prefix-tuning or last-<k>, such as last-2 for the last two layers"
+            "expected one of frozen, full, two-phase, lp-ft, lora, gradual, bitfit, adapters, prefix-tuning, auto-freeze or last-<k>, such as last-2 for the last two layers"
         );
     }
 }
@@ -223,6 +223,23 @@ fn an_elmo_has_no_place_for_updates_adapters_and_prefixes() {
 }
 
 #[test]
+fn an_elmo_has_no_gradient_checkpointing() {
+    let recipe = Recipe {
+        gradient_checkpointing: Switch::On,
+        ..Recipe::new(Strategy::Full)
+    };
+    let error = recipe.training(&card("elmo-small"), &DATA);
+    assert_eq!(
+        error.expect_err("refused").to_string(),
+        "gradient-checkpointing: found \"on\", expected \"off\" for this encoder: it is built for BERT, DistilBERT, RoBERTa, \
+         XLM-RoBERTa, ELECTRA, and ALBERT with the activation `gelu`"
+    );
+    let training = recipe.training(&card("roberta-base"), &DATA);
+    let training = training.expect("valid settings");
+    assert_eq!(training.gradient_checkpointing, Switch::On);
+}
+
+#[test]
 fn a_deberta_whose_scores_depend_on_distances_takes_no_prefix() {
     let training = Recipe::new(Strategy::PrefixTuning).training(&card("deberta-v3-small"), &DATA);
     assert_eq!(
@@ -241,6 +258,7 @@ fn an_albert_has_no_layers_to_choose_among() {
         ("last-1", "last-1"),
         ("gradual", "gradual-unfreezing, rates x0.9"),
         ("prefix-tuning", "prefix-20"),
+        ("auto-freeze", "auto-freeze 0.5"),
     ] {
         assert_eq!(
             format!("{:#}", of(name).expect_err("refused")),

@@ -43,7 +43,7 @@ Examples:
 Takes a file as `totune data new` does (its card is written next to it), a card, or the name of a
 dataset.
 Strategies: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit, adapters,
-prefix-tuning, as in `totune train`.
+prefix-tuning, auto-freeze, as in `totune train`.
 Ctrl-C gives the result so far.")]
 pub struct Compare {
     /// File with labelled rows, card, or name of a dataset
@@ -54,7 +54,7 @@ pub struct Compare {
     /// Encoder to compare them on; several by repeating it, or separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = train::ENCODER)]
     encoder: Vec<String>,
-    /// Strategies to compare, separated by commas [default: all but adapters, prefix-tuning and, where
+    /// Strategies to compare, separated by commas [default: all but adapters, prefix-tuning, auto-freeze and, where
     /// there are no pairs, lp-ft, as far as they fit into the budget]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<String>,

@@ -102,6 +102,12 @@ impl Job<'_> {
             Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
         }
         print_scores(&outcome, facts.sizes);
+        if outcome.restarts > 0 && !context.global.quiet {
+            eprintln!(
+                "note: attempts that learned nothing before this one: {}",
+                outcome.restarts
+            );
+        }
         if let Some(note) = learned::note(&outcome, &facts.objective, &facts.metrics)
             && !context.global.quiet
         {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use totune_adapt::{Dtype, HeadChoice, Recipe, Strategy, Switch};
 use totune_data::{Card, Files, Pairs, Split, Task};
-use totune_model::Pooling;
+use totune_model::{Pooling, Switch};
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
 use self::fit::{Job, Origin};
@@ -44,7 +44,7 @@ pub struct Train {
     /// Pretrained encoder, as `totune encoders list` names it
     #[arg(long, value_name = "NAME", default_value = ENCODER)]
     encoder: String,
-    /// Strategy: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit, adapters or prefix-tuning
+    /// Strategy: frozen, full, last-<k>, two-phase, lp-ft, lora, gradual, bitfit, adapters, prefix-tuning or auto-freeze
     #[arg(long, value_name = "STRATEGY", default_value_t = Strategy::Full)]
     strategy: Strategy,
     /// The head: one linear layer, or a hidden layer on the first token (a BiLSTM where words are tagged)
@@ -56,7 +56,7 @@ pub struct Train {
     /// Peak learning rate of the head, where it is another; with two-phase that of the first phase
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     head_lr: Option<f64>,
-    /// Passes over the training examples, of all phases [default: 3; two-phase 4; gradual the layers
+    /// Passes over the training examples, of all phases [default: 3; two-phase and auto-freeze 4; gradual the layers
     /// and 3; frozen, lora, bitfit, adapters and prefix-tuning 10]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
@@ -76,6 +76,13 @@ pub struct Train {
     /// Dtype of the arithmetic
     #[arg(long, value_name = "DTYPE", default_value = "f32")]
     dtype: DtypeName,
+    /// Begin again with another seed, at most so many times, where training diverges or is no better on dev than the
+    /// most frequent label or the mean
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    restarts: usize,
+    /// Compute inner results of layers a second time instead of keeping them: less memory for long texts, the same model
+    #[arg(long)]
+    gradient_checkpointing: bool,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -247,6 +254,12 @@ impl Train {
         Recipe {
             pairs,
             dtype: self.dtype.into(),
+            restarts: self.restarts,
+            gradient_checkpointing: if self.gradient_checkpointing {
+                Switch::On
+            } else {
+                Switch::Off
+            },
             strategy: self.strategy,
             head: match self.head {
                 HeadName::Simple => HeadChoice::Simple,

@@ -3,12 +3,13 @@
 use anyhow::{Error, anyhow};
 
 /// Keys of settings, and the options of `totune train` that set them.
-pub(super) const OPTIONS: [(&str, &str); 6] = [
+pub(super) const OPTIONS: [(&str, &str); 7] = [
     ("adaptation.k", "--strategy"),
     ("adaptation.lr", "--lr"),
     ("adaptation.head-lr", "--head-lr"),
     ("batch-size", "--batch-size"),
     ("epochs", "--epochs"),
+    ("gradient-checkpointing", "--gradient-checkpointing"),
     ("max-length", "--max-length"),
 ];
 
