@@ -14,8 +14,8 @@ use crate::desk::Desk;
 
 /// The encoder whose tokenizer encodes the texts.
 pub const ENCODER: &str = "all-minilm-l6-v2";
-/// Tasks of long, shorter and short texts, with the examples in a batch.
-pub const TASKS: [(&str, usize); 3] = [("rte", BATCH), ("mrpc", BATCH), ("cola", BATCH)];
+/// Tasks of long, shorter and short texts.
+pub const TASKS: [&str; 3] = ["rte", "mrpc", "cola"];
 /// Examples in a batch, if no other number is named.
 pub const BATCH: usize = 32;
 const MAX_LENGTH: usize = 128;
@@ -47,7 +47,7 @@ pub struct TaskBatches {
     pub tokens: usize,
 }
 
-/// Some batches of each of `tasks`, such as [`TASKS`], and the folder with their files. Tasks whose files are missing are left out, each
+/// Some batches of each of `tasks`, named with their examples in a batch, and the folder with their files. Tasks whose files are missing are left out, each
 /// with a line that says so.
 ///
 /// # Errors

@@ -120,7 +120,8 @@ fn inputs(desk: &Desk) -> Result<(Vec<Input>, Option<tempfile::TempDir>)> {
         Input::synthetic("MiniLM", 128, Head::Classifier, Shape::MINI_LM),
         Input::synthetic("6 x 256 masked LM", 128, Head::MaskedLm, masked),
     ];
-    let (tasks, scratch) = batches::of_tasks(desk, &batches::TASKS, true)?;
+    let (tasks, scratch) =
+        batches::of_tasks(desk, &batches::TASKS.map(|task| (task, BATCH)), true)?;
     inputs.extend(tasks.into_iter().map(|batches| Input {
         name: format!("MiniLM, {}, {BATCH} bucketed", batches.task),
         seq: 0,

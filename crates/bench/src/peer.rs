@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::batches::{self, TaskBatches};
+use crate::batches::{self, BATCH, TaskBatches};
 use crate::comparison::{Case, Comparison, SideSpec, Steps};
 use crate::desk::Desk;
 use crate::target::Target;
@@ -72,7 +72,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
         comparison.cases.push(long(desk, recomputed)?);
     }
     if !desk.tiny {
-        let tasks = [&batches::TASKS[..], &[SMALL_BATCHES]].concat();
+        let usual = batches::TASKS.map(|task| (task, BATCH)).into_iter();
+        let tasks: Vec<_> = usual.chain([SMALL_BATCHES]).collect();
         let (tasks, scratch) = batches::of_tasks(desk, &tasks, false)?;
         for batches in &tasks {
             for (mode, dropout, title) in [MODES[1], MODES[2]] {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use totune_adapt::{Dtype, HeadChoice, Recipe, Strategy, Switch};
 use totune_data::{Card, Files, Pairs, Split, Task};
-use totune_model::{Pooling, Switch};
+use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
 use self::fit::{Job, Origin};
