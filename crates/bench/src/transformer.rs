@@ -12,10 +12,10 @@ use totune_adapt::{
     Adaptation, BitFit, Constant, Defaults, Dtype, Lora, Schedule, StopRule, Trainable,
     require_gradients, sizes,
 };
-use totune_model::fused::{Activations, AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
+use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
 use totune_model::{
-    Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig,
-    Pass, PoolerKind, Pooling, RandomWeights, Shape as _, TokenBatch,
+    Activations, Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm,
+    MaskedLmConfig, Pass, PoolerKind, Pooling, RandomWeights, Shape as _, TokenBatch,
 };
 
 use crate::batches;

@@ -51,7 +51,7 @@ pub use lm::{
     Segments,
 };
 pub use lora::{LowRank, LowRankSpec};
-pub use pass::Pass;
+pub use pass::{Activations, Pass};
 pub use prefix::{Prefix, PrefixPlace, PrefixSpec};
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::Weights;

@@ -2,7 +2,17 @@
 
 use std::cell::Cell;
 
-use crate::fused::Activations;
+/// Inner results of a sublayer that its backward pass reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Activations {
+    /// Kept from the forward pass.
+    #[default]
+    Kept,
+    /// Computed again from the input of the sublayer in the backward pass (gradient checkpointing, Chen et al. 2016),
+    /// which saves memory and costs a second forward pass; the gradients are the same. Sublayers that are not single
+    /// operations keep theirs.
+    Recomputed,
+}
 
 /// Settings of the pass of one batch through a model: dropout, and the frozen part of the encoder.
 ///

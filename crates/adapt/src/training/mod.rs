@@ -4,8 +4,8 @@ use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_data::{Pairs, WordContext};
-use totune_model::fused::{Activations, Precision};
-use totune_model::{Encoder, HeadSpec, LstmState, Switch};
+use totune_model::fused::Precision;
+use totune_model::{Activations, Encoder, HeadSpec, LstmState, Switch};
 
 use crate::cache::{EntryLayer, StoredDtype};
 use crate::optimizer::Optimizer;

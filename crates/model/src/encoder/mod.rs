@@ -175,7 +175,7 @@ pub trait Encoder: Module + ModuleDisplay {
     }
 
     /// Returns true if the layers can compute their inner results again in the backward pass:
-    /// [`Activations::Recomputed`](crate::fused::Activations::Recomputed).
+    /// [`Activations::Recomputed`](crate::Activations::Recomputed).
     fn recomputes(&self) -> bool {
         false
     }

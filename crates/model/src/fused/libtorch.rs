@@ -19,7 +19,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{DispatchDevice, LibTorch};
 use burn::tensor::{Device, Float, Int, Tensor};
 
-use super::transformer::Activations;
+use crate::pass::Activations;
 
 type Graph = Autodiff<LibTorch, NoCheckpointing>;
 

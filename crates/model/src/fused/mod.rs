@@ -53,8 +53,8 @@ pub use projected_lstm::{
 };
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
 pub use transformer::{
-    Activations, AdapterWeights, Affine, FeedForward, FeedForwardWeights, Gelu, NormWeights,
-    SelfAttention, SelfAttentionWeights, feed_forward, self_attention,
+    AdapterWeights, Affine, FeedForward, FeedForwardWeights, Gelu, NormWeights, SelfAttention,
+    SelfAttentionWeights, feed_forward, self_attention,
 };
 pub(crate) use transformer::{adapted, merged};
 pub use unpadding::Unpadding;

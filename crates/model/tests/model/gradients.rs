@@ -9,7 +9,7 @@ use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, Pass, TokenBatch};
 
 use crate::support::{Stored, devices, flat, project};
 
-/// What transformers found for an encoder.
+/// Numbers of an encoder by transformers.
 #[derive(Deserialize)]
 struct Reference {
     loss: f64,

@@ -27,18 +27,7 @@ use super::{
     prefixed_attention, unpadded,
 };
 use crate::lora::Update;
-
-/// Inner results of a sublayer that its backward pass reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Activations {
-    /// Kept from the forward pass.
-    #[default]
-    Kept,
-    /// Computed again from the input of the sublayer in the backward pass (gradient checkpointing, Chen et al. 2016),
-    /// which saves memory and costs a second forward pass; the gradients are the same. Sublayers that are not single
-    /// operations keep theirs.
-    Recomputed,
-}
+use crate::pass::Activations;
 
 /// Weight `[out, in]` and bias `[out]` of a product.
 #[derive(Debug, Clone)]

@@ -6,13 +6,12 @@ use std::ptr;
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
-use super::{
-    Activations, FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights,
-};
+use super::{FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::fused::libtorch::{Kernel, apply_keeping, raw, raw_int};
 use crate::fused::products::{Bf16Products, F32Products, products};
 use crate::fused::shim::{check, handle, taken};
 use crate::fused::{Dropout, Precision, dropout};
+use crate::pass::Activations;
 
 /// `Drop` of `passes.h`.
 #[derive(Debug, Clone, Copy)]

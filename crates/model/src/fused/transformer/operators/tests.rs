@@ -6,9 +6,10 @@ use super::*;
 use crate::fused::compare::{check, values};
 use crate::fused::libtorch::owns;
 use crate::fused::transformer::{
-    Activations, Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
+    Affine, Gelu, NormWeights, plain_feed_forward, plain_self_attention,
 };
 use crate::fused::without_cpu_kernels;
+use crate::pass::Activations;
 
 const PRECISIONS: [(Precision, f32); 2] = [(Precision::F32, 2e-5), (Precision::Bf16, 4e-2)];
 
