@@ -186,6 +186,10 @@ impl Checkout {
         {
             command.env_remove(name);
         }
+        // Each process measures which products are faster; where they are close, two may choose differently, and round so.
+        command
+            .env("TOTUNE_F32_PRODUCTS", "default")
+            .env("TOTUNE_BF16_PRODUCTS", "as-f32");
         command
             .arg("--project")
             .arg(self.folder.path())
