@@ -174,8 +174,8 @@ pub trait Encoder: Module + ModuleDisplay {
         Vec::new()
     }
 
-    /// Returns true if the layers can compute their inner results again in the backward pass:
-    /// [`Activations::Recomputed`](crate::Activations::Recomputed).
+    /// Returns true if the layers, as they are without added modules, can compute their inner results again in the
+    /// backward pass: [`Activations::Recomputed`](crate::Activations::Recomputed).
     fn recomputes(&self) -> bool {
         false
     }

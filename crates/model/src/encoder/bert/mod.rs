@@ -132,7 +132,8 @@ impl Encoder for Bert {
     }
 
     fn recomputes(&self) -> bool {
-        self.layers.iter().all(Layer::is_of_single_operations)
+        let mut layers = self.layers.iter();
+        layers.all(|layer| layer.feed_forward.gelu == Gelu::Erf)
     }
 
     fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
@@ -319,26 +320,6 @@ impl Layer {
             attention: Attention::load(config, weights, name, device)?,
             feed_forward: FeedForward::load(config, weights, name, device)?,
         })
-    }
-
-    /// Returns true if each sublayer is one operation while LibTorch trains it.
-    fn is_of_single_operations(&self) -> bool {
-        let (attention, feed_forward) = (&self.attention, &self.feed_forward);
-        let linears = [
-            &attention.query,
-            &attention.key,
-            &attention.value,
-            &attention.output,
-            &feed_forward.intermediate,
-            &feed_forward.output,
-        ];
-        let drops = |linear: &&Linear| linear.lora.as_ref().is_some_and(|lora| lora.dropout > 0.0);
-        let added = [
-            attention.prefix.is_some(),
-            attention.adapter.is_some(),
-            feed_forward.adapter.is_some(),
-        ];
-        feed_forward.gelu == Gelu::Erf && added == [false; 3] && !linears.iter().any(drops)
     }
 
     /// The output for `x`, both as [`Transformer::layer`] has them; `block` is the layer's index in the encoder.
