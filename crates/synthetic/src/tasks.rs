@@ -161,6 +161,7 @@ fn tuned(
     run.params_trainable = kind.trained;
     run.epochs = epochs;
     run.train_seconds = per_epoch * f64::from(epochs);
+    run.cpu_seconds = Some(run.train_seconds);
     let run_id = run.run_id.clone();
     let template = tables.evals.last().expect("it was scored").clone();
     tables.evals.retain(|eval| eval.run_id != run_id);

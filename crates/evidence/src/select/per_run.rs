@@ -53,6 +53,11 @@ pub fn seconds_of_both(per: TimePer) -> impl Fn(&Task, &Pair) -> Option<(f64, f6
     }
 }
 
+/// Processor seconds of all threads in the training steps, without filling a cache; `None` where seconds do not count.
+pub fn cpu_seconds(run: &Run) -> Option<f64> {
+    run.seconds().and(run.row.cpu_seconds)
+}
+
 /// Trained parameters by all parameters.
 pub fn trained_share(run: &Run) -> Option<f64> {
     let (trained, total) = (run.row.params_trainable, run.row.params_total);

@@ -54,7 +54,7 @@ pub(crate) struct TakeawayPlan {
 /// The legend of a table whose gains are counted from `floor`.
 fn legend(floor: &str) -> String {
     format!(
-        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point. The sentences above name one or two of the groups, so their “not behind by a point” and “scores higher” hold for all groups together (Bonferroni); intervals in the table are of one group."
+        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; CPU seconds are the processor time of a run's training steps on all threads, without the pass that fills a cache, as a mean over the tasks on which every row was timed; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point. The sentences above name one or two of the groups, so their “not behind by a point” and “scores higher” hold for all groups together (Bonferroni); intervals in the table are of one group."
     )
 }
 
@@ -93,7 +93,7 @@ impl TakeawayPlan {
         let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
         let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
         let mut csv = Csv::new(
-            "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,trained_percent,runs,lost",
+            "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,cpu_seconds,trained_percent,runs,lost",
         );
         let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
         notes.extend(left_out(&not_run));
@@ -121,6 +121,7 @@ impl TakeawayPlan {
             });
             rows.push(row);
         }
+        Row::fill_cpu(&mut rows);
         let (mut compared, mut drawn) = (Vec::new(), Vec::new());
         for (row, found) in rows.iter_mut().zip(comparable(found)) {
             if let Some((detail, paired)) = found {
@@ -328,7 +329,7 @@ mod tests {
             "No group can be compared with all layers yet."
         );
         let row = &table.parts[0].rows[1];
-        assert_eq!([1, 3, 6].map(|at| row[at].main.as_str()), ["", "", "0"]);
+        assert_eq!([1, 3, 7].map(|at| row[at].main.as_str()), ["", "", "0"]);
         let why = "Last three layers has no score on Letters: no run has";
         assert!(table.notes[0].starts_with(why), "{:?}", table.notes);
     }

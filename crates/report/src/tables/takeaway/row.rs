@@ -6,7 +6,7 @@ use totune_evidence::compare::paired::PairedComparison;
 use totune_evidence::plan::{Group, Task};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, average};
-use totune_evidence::select::per_run::{TimePer, mean_score, trained_share};
+use totune_evidence::select::per_run::{TimePer, cpu_seconds, mean_score, trained_share};
 use totune_evidence::select::runs::Run;
 use totune_evidence::text::{Scale, fixed};
 use totune_plot::intervals::IntervalRow;
@@ -23,6 +23,7 @@ pub(super) fn columns() -> Vec<Column> {
         Column::of("Difference (points)").with_interval("95 % interval"),
         Column::of("Training time (%)").class("ours"),
         Column::of("An epoch (%)"),
+        Column::of("CPU seconds"),
         Column::of("Trained (%)"),
         Column::of("Runs").class("runs"),
     ]
@@ -38,6 +39,10 @@ pub(super) struct Row {
     pub(super) difference: [String; 2],
     /// Time to the stop and of an epoch, in percent of the baseline's.
     pub(super) times: [String; 2],
+    /// Mean processor seconds of a run by task, where they count.
+    pub(super) cpu_of_tasks: Vec<Option<f64>>,
+    /// Their mean over the tasks that have them in every row.
+    cpu: String,
     /// Trained parameters in percent of all.
     pub(super) trained: String,
     pub(super) runs: usize,
@@ -53,6 +58,7 @@ impl Row {
         let scores: Option<Vec<f64>> = scores.collect();
         let all: Vec<&Run> = on.iter().flat_map(TaskRuns::all).collect();
         let trained = average(&all, trained_share);
+        let cpu = |on: &TaskRuns| average(&on.all().collect::<Vec<_>>(), cpu_seconds);
         let lost: usize = on
             .iter()
             .flat_map(|task_runs| task_runs.lost.values())
@@ -62,6 +68,7 @@ impl Row {
             title: labelled(&group.title, labels),
             score: scores.map_or(String::new(), |scores| fixed(mean(&scores), 3)),
             trained: trained.map_or(String::new(), |share| Scale::Percent.number(share)),
+            cpu_of_tasks: on.iter().map(cpu).collect(),
             runs: all.len(),
             lost: match lost {
                 0 => String::new(),
@@ -91,6 +98,22 @@ impl Row {
             .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
     }
 
+    /// Fills the processor seconds of all rows from the tasks on which each row with a run has them.
+    pub(super) fn fill_cpu(rows: &mut [Self]) {
+        let with_runs = || rows.iter().filter(|row| row.runs > 0);
+        let n_tasks = rows.first().map_or(0, |row| row.cpu_of_tasks.len());
+        let timed: Vec<usize> = (0..n_tasks)
+            .filter(|&task| with_runs().all(|row| row.cpu_of_tasks[task].is_some()))
+            .collect();
+        for row in rows {
+            let seconds: Option<Vec<f64>> =
+                timed.iter().map(|&task| row.cpu_of_tasks[task]).collect();
+            if let Some(seconds) = seconds.filter(|seconds| !seconds.is_empty()) {
+                row.cpu = fixed(mean(&seconds), 0);
+            }
+        }
+    }
+
     /// The same as a row of the figure.
     pub(super) fn drawn(&self, detail: &BaselineComparison) -> IntervalRow {
         let points = |score: f64| 100.0 * score;
@@ -110,7 +133,7 @@ impl Row {
         }
     }
 
-    pub(super) fn fields(&self) -> [String; 10] {
+    pub(super) fn fields(&self) -> [String; 11] {
         let [difference, interval] = self.difference.clone();
         let [time, epoch] = self.times.clone();
         [
@@ -121,6 +144,7 @@ impl Row {
             interval,
             time,
             epoch,
+            self.cpu.clone(),
             self.trained.clone(),
             self.runs.to_string(),
             self.lost.clone(),
@@ -136,6 +160,7 @@ impl Row {
             interval,
             time,
             epoch,
+            cpu,
             trained,
             runs,
             lost,
@@ -147,6 +172,7 @@ impl Row {
             difference.or(if self.baseline { "baseline" } else { "" }),
             Cell::of(time),
             Cell::of(epoch),
+            Cell::of(cpu),
             Cell::of(trained),
             Cell::of(runs).detail(lost),
         ];
