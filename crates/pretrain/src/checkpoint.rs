@@ -45,6 +45,9 @@ pub struct About {
     pub commits: Vec<String>,
     /// Devices that trained it, in order.
     pub devices: Vec<String>,
+    /// Name of the matrix products; older checkpoints have none.
+    #[serde(default)]
+    pub products: Option<String>,
 }
 
 /// The folder of a run.
@@ -163,6 +166,7 @@ mod tests {
                 seconds: 1.5,
                 commits: vec!["abc".into()],
                 devices: vec!["cpu".into()],
+                products: Some("f32 default, bf16 as-f32".into()),
             },
             weights: BTreeMap::from([(name.clone(), data(0.5))]),
             moments: BTreeMap::from([(

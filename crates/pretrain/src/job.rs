@@ -91,6 +91,7 @@ impl Job {
             seconds: 0.0,
             commits: vec![commit.to_string()],
             devices: vec![device.to_string()],
+            products: None,
         }
     }
 }

@@ -8,7 +8,9 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::Device;
 use totune_adapt::{parameter_values, require_gradients};
-use totune_model::fused::{AdamW, ParameterMoments, Rate, clip_global_norm};
+use totune_model::fused::{
+    AdamW, ParameterMoments, Rate, clip_global_norm, products, resume_products,
+};
 use totune_record::{PretrainingRow, read_pretraining, write_pretraining};
 
 use crate::checkpoint::{About, Checkpoint, Folder};
@@ -72,6 +74,9 @@ impl<O: Objective> Trainer<'_, O> {
         let config = self.settings.optimizer.config();
         let latest = self.folder.latest()?;
         let mut about = self.about.clone();
+        let resumed = latest.as_ref();
+        resume_products(resumed.and_then(|checkpoint| checkpoint.about.products.as_deref()));
+        about.products = Some(products().name().to_string());
         let (mut model, mut optimizer) = match latest {
             None => {
                 let model = self.objective.load(start, self.device)?;

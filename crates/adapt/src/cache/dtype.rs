@@ -1,8 +1,12 @@
 //! Dtypes that activations are stored in, and how numbers are written and read in them.
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
+
+// Files have the order of bytes that numbers have in memory.
+const _: () = assert!(cfg!(target_endian = "little"));
 
 /// Dtype that activations are stored in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,50 +32,37 @@ impl StoredDtype {
     /// Writes `values` in this dtype into `to`, which is as long as they are.
     pub(super) fn write(self, values: &[f32], to: &mut [u8]) {
         match self {
-            Self::F32 => {
-                for (value, to) in values.iter().zip(to.chunks_exact_mut(4)) {
-                    to.copy_from_slice(&value.to_le_bytes());
-                }
-            }
+            Self::F32 => to.copy_from_slice(cast_slice(values)),
             Self::F16 => {
                 let mut halves = vec![f16::ZERO; values.len()];
                 halves.convert_from_f32_slice(values);
-                for (half, to) in halves.iter().zip(to.chunks_exact_mut(2)) {
-                    to.copy_from_slice(&half.to_le_bytes());
-                }
+                to.copy_from_slice(cast_slice(&halves));
             }
             Self::Bf16 => {
                 let mut halves = vec![bf16::ZERO; values.len()];
                 halves.convert_from_f32_slice(values);
-                for (half, to) in halves.iter().zip(to.chunks_exact_mut(2)) {
-                    to.copy_from_slice(&half.to_le_bytes());
-                }
+                to.copy_from_slice(cast_slice(&halves));
             }
         }
     }
 
-    /// Reads what [`StoredDtype::write`] wrote into `to`, whose length determines the number of values.
+    /// Reads what [`StoredDtype::write`] wrote into `to`, which is as long.
     pub(super) fn read(self, bytes: &[u8], to: &mut [f32]) {
+        // Copied as bytes first: in a mapped file they may lie at any address.
         match self {
-            Self::F32 => {
-                for (value, bytes) in to.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-                }
-            }
+            Self::F32 => cast_slice_mut(to).copy_from_slice(bytes),
             Self::F16 => {
-                let halves: Vec<f16> = pairs(bytes).map(f16::from_le_bytes).collect();
+                let mut halves = vec![f16::ZERO; to.len()];
+                cast_slice_mut(&mut halves).copy_from_slice(bytes);
                 halves.convert_to_f32_slice(to);
             }
             Self::Bf16 => {
-                let halves: Vec<bf16> = pairs(bytes).map(bf16::from_le_bytes).collect();
+                let mut halves = vec![bf16::ZERO; to.len()];
+                cast_slice_mut(&mut halves).copy_from_slice(bytes);
                 halves.convert_to_f32_slice(to);
             }
         }
     }
-}
-
-fn pairs(bytes: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
-    bytes.chunks_exact(2).map(|b| [b[0], b[1]])
 }
 
 #[cfg(test)]

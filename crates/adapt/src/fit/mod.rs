@@ -23,7 +23,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use rand::Rng;
 use totune_data::{BatchPlan, stream};
-use totune_model::fused::AdamW;
+use totune_model::fused::{AdamW, resume_products};
 use totune_model::{Classifier, Encoder};
 
 use crate::best::Best;
@@ -87,6 +87,8 @@ pub fn fit_resumable<E: Encoder>(
 ) -> Result<Outcome<E>> {
     let plan = training.plan(encoder.n_layers())?;
     let mut state = checkpoints.resume();
+    let products = state.as_ref().map(|state| state.progress.products.as_deref());
+    resume_products(products.flatten());
     let failed = state.as_ref().map(|state| state.progress.failed.clone());
     let mut failed = failed.unwrap_or_default();
     loop {

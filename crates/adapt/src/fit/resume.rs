@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use burn::tensor::TensorData;
-use totune_model::fused::AdamW;
+use totune_model::fused::{AdamW, products};
 use totune_model::{Classifier, Encoder};
 
 use super::freeze::GradientNorms;
@@ -102,6 +102,7 @@ impl Run<'_> {
         let best = self.best.found();
         let mut progress = Progress {
             failed: self.failed.clone(),
+            products: Some(products().name().to_string()),
             phase: self.phase,
             epoch_of_phase: place.epoch_of_phase,
             step_of_epoch: place.step_of_epoch,

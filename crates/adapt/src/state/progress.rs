@@ -13,6 +13,9 @@ use crate::outcome::{EpochTime, PhaseTime, Prediction, Score};
 pub(crate) struct Progress {
     /// Attempts before this one.
     pub failed: FailedAttempts,
+    /// Name of the matrix products; older checkpoints have none.
+    #[serde(default)]
+    pub products: Option<String>,
     pub phase: usize,
     pub epoch_of_phase: usize,
     /// Steps taken in this epoch.

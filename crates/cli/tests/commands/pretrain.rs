@@ -29,6 +29,35 @@ fn left(checkout: &Checkout) -> (Vec<(u64, u64)>, Vec<u8>) {
     (losses.collect(), fs::read(weights).expect("weights"))
 }
 
+/// The other choice than that of all other commands here, where this processor has it; the run that goes on chooses for
+/// itself, and has to take that of its checkpoint.
+#[test]
+fn a_resumed_run_multiplies_as_the_interrupted_one_did() {
+    let undisturbed = checkout();
+    undisturbed.succeed(&["pretrain", "tiny"]);
+    let disturbed = checkout();
+    let first = |choice: &str| {
+        let mut command = disturbed.command(&["pretrain", "tiny", "--steps", "7"]);
+        let command = command.env("TOTUNE_F32_PRODUCTS", choice);
+        command.output().expect("starts")
+    };
+    let has_onednn = first("onednn").status.code() == Some(130);
+    if !has_onednn {
+        assert_eq!(first("default").status.code(), Some(130));
+    }
+    let mut second = disturbed.command(&["pretrain", "tiny", "--resume"]);
+    let second = second.env_remove("TOTUNE_F32_PRODUCTS");
+    let second = second.env_remove("TOTUNE_BF16_PRODUCTS");
+    assert!(second.status().expect("starts").success());
+    let [found, by_default] = [&disturbed, &undisturbed].map(|checkout| left(checkout).1);
+    let third = checkout();
+    let mut whole = third.command(&["pretrain", "tiny"]);
+    let whole = whole.env("TOTUNE_F32_PRODUCTS", if has_onednn { "onednn" } else { "default" });
+    assert!(whole.status().expect("starts").success());
+    assert!(found == left(&third).1, "the weights differ");
+    assert!(!has_onednn || found != by_default, "the choices round alike");
+}
+
 #[test]
 fn a_run_killed_again_and_again_ends_with_the_same_weights() {
     let undisturbed = checkout();

@@ -47,7 +47,9 @@ pub use lstm::{LstmWeights, bilstm, lstm};
 pub use observer::{Call, Calls, observed};
 pub use prefix::PrefixWeights;
 pub(crate) use prefix::prefixed_attention;
-pub use products::{Bf16Products, F32Products, OneDnnSpeeds, Products, Speeds, products};
+pub use products::{
+    Bf16Products, F32Products, OneDnnSpeeds, Products, Speeds, products, resume_products,
+};
 pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
 };

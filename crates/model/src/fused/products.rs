@@ -6,7 +6,10 @@
 //! a second as f32's `vfmadd` on one processor (AMD, family 26) and half as many on another (Intel Sapphire Rapids
 //! without AMX). So a few products are timed on first use, on one thread, and a way that is not the default is taken
 //! where it is clearly faster: ratios near the threshold are rare, and runs repeat bit for bit as long as the choice
-//! does.
+//! does. A checkpoint holds the choice, so that an interrupted run goes on with its own ([`resume_products`]).
+
+#[cfg(feature = "tch")]
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Implementation of products of bfloat16 operands on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +91,33 @@ impl Products {
         self.speeds.is_some_and(|speeds| speeds.onednn.is_some())
     }
 
+    /// Name of the choices, for checkpoints.
+    pub fn name(&self) -> &'static str {
+        NAMES[self.number()]
+    }
+
+    /// Place of the choices in [`NAMES`].
+    fn number(&self) -> usize {
+        let is_onednn = self.f32 == F32Products::OneDnn;
+        usize::from(is_onednn) + 2 * usize::from(self.bf16 == Bf16Products::Native)
+    }
+
+    /// The choices at a place in [`NAMES`], where this processor has them.
+    #[cfg_attr(not(feature = "tch"), allow(dead_code))]
+    fn numbered(mut self, number: usize) -> Self {
+        if number == 0 || self.has_onednn() {
+            self.f32 = match number % 2 {
+                0 => F32Products::Default,
+                _ => F32Products::OneDnn,
+            };
+            self.bf16 = match number / 2 {
+                0 => Bf16Products::AsF32,
+                _ => Bf16Products::Native,
+            };
+        }
+        self
+    }
+
     /// Applies the choices in `TOTUNE_F32_PRODUCTS` (`default`, `onednn`) and `TOTUNE_BF16_PRODUCTS` (`native`,
     /// `as-f32`).
     #[cfg_attr(not(feature = "tch"), allow(dead_code))]
@@ -125,6 +155,37 @@ impl Products {
     }
 }
 
+/// Names of the four choices.
+const NAMES: [&str; 4] = [
+    "f32 default, bf16 as-f32",
+    "f32 onednn, bf16 as-f32",
+    "f32 default, bf16 native",
+    "f32 onednn, bf16 native",
+];
+
+/// Place in [`NAMES`] of the choices of the run that has been resumed; [`MEASURED`] without one.
+#[cfg(feature = "tch")]
+static RESUMED: AtomicU8 = AtomicU8::new(MEASURED);
+
+#[cfg(feature = "tch")]
+const MEASURED: u8 = u8::MAX;
+
+/// Multiplies from now on as the interrupted run did whose checkpoint has this [name](Products::name), or, without a
+/// name, as measured.
+///
+/// Another rounding would make it another run. Choices that this processor lacks, unknown names and devices other than
+/// LibTorch's change nothing; an environment variable still overrides the name.
+pub fn resume_products(name: Option<&str>) {
+    #[cfg(feature = "tch")]
+    {
+        let number = name.and_then(|name| NAMES.iter().position(|known| *known == name));
+        let number = number.map_or(MEASURED, |number| number as u8);
+        RESUMED.store(number, Ordering::Relaxed);
+    }
+    #[cfg(not(feature = "tch"))]
+    let _ = name;
+}
+
 /// Returns the implementations of products on the CPU; the first caller measures them, which takes about 10 ms.
 ///
 /// # Panics
@@ -132,17 +193,22 @@ impl Products {
 pub fn products() -> Products {
     #[cfg(feature = "tch")]
     {
-        static FOUND: std::sync::OnceLock<Products> = std::sync::OnceLock::new();
-        *FOUND.get_or_init(|| {
+        // By the place of the choices that were resumed, and last as measured.
+        static FOUND: std::sync::OnceLock<[Products; 5]> = std::sync::OnceLock::new();
+        let found = FOUND.get_or_init(|| {
             let speeds = super::shim::product_speeds();
             let speeds = speeds.map(|[default, f32, bf16]| Speeds {
                 default,
                 onednn: (f32 > 0.0 && bf16 > 0.0).then_some(OneDnnSpeeds { f32, bf16 }),
             });
-            speeds
-                .map_or(Products::DEFAULT, Products::fastest)
-                .overridden(|name| std::env::var(name).ok())
-        })
+            let measured = speeds.map_or(Products::DEFAULT, Products::fastest);
+            std::array::from_fn(|at| match at {
+                4 => measured,
+                number => measured.numbered(number),
+            })
+            .map(|choice| choice.overridden(|name| std::env::var(name).ok()))
+        });
+        found[usize::from(RESUMED.load(Ordering::Relaxed)).min(4)]
     }
     #[cfg(not(feature = "tch"))]
     Products::DEFAULT
@@ -168,6 +234,25 @@ mod tests {
         assert_eq!(fastest(110.0, Some([115.0, 900.0])), (Default, Native)); // with AMX
         assert_eq!(fastest(100.0, Some([210.0, 220.0])), (OneDnn, AsF32));
         assert_eq!(fastest(60.0, None), (Default, AsF32)); // without AVX-512
+    }
+
+    #[test]
+    fn choices_of_a_checkpoint_are_taken_where_the_processor_has_them() {
+        let measured = |onednn: Option<OneDnnSpeeds>| {
+            Products::fastest(Speeds {
+                default: 100.0,
+                onednn,
+            })
+        };
+        let speeds = OneDnnSpeeds {
+            f32: 200.0,
+            bf16: 300.0,
+        };
+        for (number, name) in NAMES.into_iter().enumerate() {
+            assert_eq!(measured(Some(speeds)).numbered(number).name(), name);
+            let without = measured(None);
+            assert_eq!(without.numbered(number), without);
+        }
     }
 
     #[test]
