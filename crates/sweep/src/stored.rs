@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use totune_record::{RunRow, StoredTables, Tables};
 
+use crate::spec::canonical;
 use crate::{Project, RunSpec};
 
 /// The arm that each setting of each experiment belongs to, for a paper and profile.
@@ -37,22 +38,26 @@ impl Arms {
 /// Key shared by the runs of a cell: all settings except for the seed, the arm's name, the number of trials, and the
 /// values that a search chose or tried.
 pub(crate) fn cell(run: &RunSpec) -> String {
+    let mut cells = cells(run);
+    cells.next().expect("a spec has a form")
+}
+
+/// The key of the cell as each schema has it, today's first.
+pub(crate) fn cells(run: &RunSpec) -> impl Iterator<Item = String> {
     let mut run = run.clone();
     run.seed = 0;
     run.arm.clear();
     run.search_trials = None;
     run.experiment = run.experiment_file().to_string();
-    let mut value: Value =
-        serde_json::from_str(&run.canonical_json()).expect("canonical JSON is JSON");
-    if let Some(object) = value.as_object_mut() {
-        object.remove("schema"); // it says how the spec is written
-    }
-    for path in &run.search {
-        if let Some(chosen) = value.pointer_mut(&format!("/{}", path.replace('.', "/"))) {
-            *chosen = Value::Null;
+    run.forms().map(|mut form| {
+        let search = form["search"].as_array().cloned().unwrap_or_default();
+        for path in search.iter().filter_map(Value::as_str) {
+            if let Some(chosen) = form.pointer_mut(&format!("/{}", path.replace('.', "/"))) {
+                *chosen = Value::Null;
+            }
         }
-    }
-    value.to_string()
+        canonical(&form)
+    })
 }
 
 /// Number of settings tried for each cell, counted in stored runs, since specs from before schema 6 do not record it.

@@ -1,8 +1,11 @@
 //! Learning curves: the score by number of training examples, one panel per task, one line per group of runs, and a
 //! table of the same numbers.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use serde_json::Value;
 use totune_evidence::plan::{Measure, Plan, Task, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::test;
@@ -30,6 +33,9 @@ pub(crate) struct LearningCurve {
     /// The split of the scores.
     #[serde(default = "test")]
     split: String,
+    /// Number of training examples of runs without a limit, by dataset: all that the split leaves for training.
+    #[serde(default)]
+    without_limit: BTreeMap<String, u32>,
     /// Further conditions on every line.
     #[serde(default, rename = "where")]
     conditions: Where,
@@ -110,7 +116,7 @@ impl LearningCurve {
             ..Line::default()
         };
         for run in &selection.runs {
-            if let Some((examples, score)) = examples(run).zip(run.number(&measure)) {
+            if let Some((examples, score)) = self.examples(run).zip(run.number(&measure)) {
                 line.scores.entry(examples).or_default().push(score);
                 line.runs += 1;
             }
@@ -123,17 +129,19 @@ impl LearningCurve {
         line.note = selection.note.or(unscored);
         Ok(line)
     }
-}
 
-/// The number of training examples in a run's settings.
-fn examples(run: &Run) -> Option<u32> {
-    u32::try_from(run.fact(EXAMPLES)?.as_u64()?).ok()
+    /// The number of a run's training examples, where its settings or those of the figure say it.
+    fn examples(&self, run: &Run) -> Option<u32> {
+        let limit = run.fact(EXAMPLES).and_then(Value::as_u64);
+        let limit = limit.and_then(|limit| u32::try_from(limit).ok());
+        limit.or_else(|| self.without_limit.get(&run.row.dataset).copied())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
     use totune_evidence::select::runs::Runs;
     use totune_evidence::toml_file::parse;
     use totune_plot::Panel;

@@ -56,6 +56,25 @@ impl RunSpec {
         schema::earlier().map(|schema| id_of(&schema::downgrade(self.value(), schema)))
     }
 
+    /// The spec without its `schema` as each schema writes it, today's first.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = Value> + use<> {
+        let now = self.value();
+        let of_earlier = {
+            let now = now.clone();
+            move |schema| {
+                let mut form = schema::downgrade(now.clone(), schema);
+                if let Some(object) = form.as_object_mut() {
+                    object.remove("schema");
+                    for key in schema::not_hashed_in(schema) {
+                        object.insert(key.to_string(), now[key].clone());
+                    }
+                }
+                form
+            }
+        };
+        std::iter::once(now).chain(schema::earlier().map(of_earlier))
+    }
+
     fn value(&self) -> Value {
         serde_json::to_value(self).expect("a spec has string keys and finite numbers")
     }
@@ -78,7 +97,7 @@ pub(super) fn id_of(value: &Value) -> String {
 }
 
 /// JSON with sorted object keys, whatever the map type of `Value`.
-fn canonical(value: &Value) -> String {
+pub(crate) fn canonical(value: &Value) -> String {
     let mut json = String::new();
     write_canonical(value, &mut json);
     json

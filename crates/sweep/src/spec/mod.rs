@@ -16,6 +16,7 @@ mod sources;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
 pub use floors::{Floor, FloorWork};
+pub(crate) use identity::canonical;
 pub use sources::Stale;
 pub(crate) use sources::{Sources, one_hash};
 

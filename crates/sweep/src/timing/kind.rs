@@ -7,7 +7,7 @@ use totune_data::sha256_hex;
 use totune_record::TimingRow;
 
 use super::request::{Noise, Place, TimingRequest};
-use crate::stored::cell;
+use crate::stored::cells;
 use crate::{Plan, RunSpec, Work};
 
 /// An arm on a dataset with an encoder.
@@ -15,8 +15,9 @@ use crate::{Plan, RunSpec, Work};
 pub(super) struct Kind<'a> {
     /// One of its runs.
     pub spec: &'a RunSpec,
-    /// Hash of its settings, except for the seed and the values that a search chose.
-    pub settings: String,
+    /// Hashes of its settings, except for the seed and the values that a search chose, as each schema writes them, today's
+    /// first.
+    settings: Vec<String>,
     /// Its settings without names and learning rates, which take no time: kinds that are alike in them are timed once.
     alike: Value,
 }
@@ -69,7 +70,8 @@ impl<'a> Kind<'a> {
     fn of(spec: &'a RunSpec) -> Self {
         let mut plain = spec.clone();
         plain.fold = 0;
-        let settings = sha256_hex(cell(&plain).as_bytes())[..16].to_string();
+        let hash = |cell: String| sha256_hex(cell.as_bytes())[..16].to_string();
+        let settings = cells(&plain).map(hash).collect();
         plain.experiment.clear();
         plain.arm.clear();
         plain.seed = 0;
@@ -84,6 +86,11 @@ impl<'a> Kind<'a> {
             settings,
             alike,
         }
+    }
+
+    /// Hash of its settings as today's schema writes them.
+    pub fn settings(&self) -> &str {
+        &self.settings[0]
     }
 
     /// Display label.
@@ -106,7 +113,7 @@ impl<'a> Kind<'a> {
 
     /// Whether a row is of this kind, settings included.
     pub fn is_of(&self, row: &TimingRow) -> bool {
-        self.is_named_in(row) && self.settings == row.settings
+        self.is_named_in(row) && self.settings.contains(&row.settings)
     }
 
     /// Whether its rows need not be measured again.

@@ -265,7 +265,7 @@ impl<'a> Pass<'a> {
             arm: kind.spec.arm.clone(),
             dataset: kind.spec.dataset.clone(),
             encoder: kind.spec.encoder().unwrap_or_default().to_string(),
-            settings: kind.settings.clone(),
+            settings: kind.settings().to_string(),
             phase,
             epochs: time.epochs.len() as u32,
             batches: seen.batches.map(|n| n as u32),
