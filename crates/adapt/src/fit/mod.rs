@@ -87,7 +87,9 @@ pub fn fit_resumable<E: Encoder>(
 ) -> Result<Outcome<E>> {
     let plan = training.plan(encoder.n_layers())?;
     let mut state = checkpoints.resume();
-    let products = state.as_ref().map(|state| state.progress.products.as_deref());
+    let products = state
+        .as_ref()
+        .map(|state| state.progress.products.as_deref());
     resume_products(products.flatten());
     let failed = state.as_ref().map(|state| state.progress.failed.clone());
     let mut failed = failed.unwrap_or_default();

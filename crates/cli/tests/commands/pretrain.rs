@@ -52,10 +52,16 @@ fn a_resumed_run_multiplies_as_the_interrupted_one_did() {
     let [found, by_default] = [&disturbed, &undisturbed].map(|checkout| left(checkout).1);
     let third = checkout();
     let mut whole = third.command(&["pretrain", "tiny"]);
-    let whole = whole.env("TOTUNE_F32_PRODUCTS", if has_onednn { "onednn" } else { "default" });
+    let whole = whole.env(
+        "TOTUNE_F32_PRODUCTS",
+        if has_onednn { "onednn" } else { "default" },
+    );
     assert!(whole.status().expect("starts").success());
     assert!(found == left(&third).1, "the weights differ");
-    assert!(!has_onednn || found != by_default, "the choices round alike");
+    assert!(
+        !has_onednn || found != by_default,
+        "the choices round alike"
+    );
 }
 
 #[test]

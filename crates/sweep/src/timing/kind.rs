@@ -135,3 +135,47 @@ impl<'a> Kind<'a> {
         rows.peek().is_some() && rows.all(stands)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use totune_record::{Tables, read_timing};
+
+    use super::*;
+
+    // Each schema gave specs more settings; a pass removes the rows of kinds that the plan does not have.
+    #[test]
+    fn committed_timings_are_of_todays_kinds_whatever_schema_wrote_them() {
+        for paper in [
+            "hart2020",
+            "wang2023",
+            "wang2019",
+            "data-size",
+            "strategies",
+        ] {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            let folder = root.join("results").join(paper).join("small");
+            let runs = Tables::read_runs(&folder).expect("runs");
+            let specs = runs.iter().map(|row| RunSpec::read(&row.spec));
+            let specs: Vec<RunSpec> = specs.collect::<Result<_, _>>().expect("specs");
+            let mut kinds = BTreeMap::new();
+            for spec in specs.iter().filter(|spec| !spec.is_trial()) {
+                let name = [&spec.experiment, &spec.arm, &spec.dataset];
+                kinds.entry(name).or_insert_with(|| Kind::of(spec));
+            }
+            let rows = read_timing(&folder).expect("timings");
+            assert!(!rows.is_empty());
+            let mut found = 0;
+            for row in rows {
+                let name = [&row.experiment, &row.arm, &row.dataset];
+                // Some kinds were timed before their runs were made.
+                if let Some(kind) = kinds.get(&name) {
+                    assert!(kind.is_of(&row), "{paper}: {row:?}");
+                    found += 1;
+                }
+            }
+            assert!(found > 0, "{paper}");
+        }
+    }
+}
