@@ -157,7 +157,7 @@ const STEPS: [Step; 10] = [
 /// Keys of a spec that do not affect what the run computes and are not part of the id.
 pub(super) const NOT_HASHED: [&str; 2] = ["arm", "search-trials"];
 
-/// Those of them that a spec of this schema has.
+/// The keys among them that a spec of this schema has.
 pub(super) fn not_hashed_in(schema: u64) -> impl Iterator<Item = &'static str> {
     let since = [2, 6]; // see the steps
     let with_since = NOT_HASHED.into_iter().zip(since);
