@@ -109,7 +109,8 @@ impl Row {
             let seconds: Option<Vec<f64>> =
                 timed.iter().map(|&task| row.cpu_of_tasks[task]).collect();
             if let Some(seconds) = seconds.filter(|seconds| !seconds.is_empty()) {
-                row.cpu = fixed(mean(&seconds), 0);
+                let seconds = mean(&seconds);
+                row.cpu = fixed(seconds, if seconds < 10.0 { 1 } else { 0 });
             }
         }
     }
