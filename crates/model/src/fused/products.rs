@@ -167,8 +167,9 @@ const NAMES: [&str; 4] = [
 #[cfg(feature = "tch")]
 static RESUMED: AtomicU8 = AtomicU8::new(MEASURED);
 
+/// The place after them.
 #[cfg(feature = "tch")]
-const MEASURED: u8 = u8::MAX;
+const MEASURED: u8 = NAMES.len() as u8;
 
 /// Multiplies from now on as the interrupted run did whose checkpoint has this [name](Products::name), or, without a
 /// name, as measured.
@@ -194,7 +195,7 @@ pub fn products() -> Products {
     #[cfg(feature = "tch")]
     {
         // By the place of the choices that were resumed, and last as measured.
-        static FOUND: std::sync::OnceLock<[Products; 5]> = std::sync::OnceLock::new();
+        static FOUND: std::sync::OnceLock<[Products; NAMES.len() + 1]> = std::sync::OnceLock::new();
         let found = FOUND.get_or_init(|| {
             let speeds = super::shim::product_speeds();
             let speeds = speeds.map(|[default, f32, bf16]| Speeds {
@@ -203,12 +204,12 @@ pub fn products() -> Products {
             });
             let measured = speeds.map_or(Products::DEFAULT, Products::fastest);
             std::array::from_fn(|at| match at {
-                4 => measured,
+                at if at == usize::from(MEASURED) => measured,
                 number => measured.numbered(number),
             })
             .map(|choice| choice.overridden(|name| std::env::var(name).ok()))
         });
-        found[usize::from(RESUMED.load(Ordering::Relaxed)).min(4)]
+        found[usize::from(RESUMED.load(Ordering::Relaxed))]
     }
     #[cfg(not(feature = "tch"))]
     Products::DEFAULT
