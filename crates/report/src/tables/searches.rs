@@ -61,7 +61,8 @@ impl Range {
 
 /// The table of every searched setting with several numbers; `None` where nothing was searched.
 pub(crate) fn table(scope: &Scope) -> Option<RenderedTable> {
-    let found = ranges(scope.runs.all());
+    let mut found: Vec<_> = ranges(scope.runs.all()).into_iter().collect();
+    found.sort_by_key(|((experiment, arm, path), _)| (*experiment, parts_of(arm), path.clone()));
     let mut csv = Csv::new("experiment,arm,setting,dataset,tried,chosen,end");
     let mut parts: Vec<RowGroup> = Vec::new();
     for ((experiment, arm, path), by_dataset) in &found {
@@ -158,6 +159,13 @@ fn title(scope: &Scope, experiment: &str, arm: &str) -> String {
     group.map_or_else(|_| arm.to_owned(), |group| group.title.clone())
 }
 
+/// The parts of the name of an arm, so that `n-300` is before `n-1000`.
+fn parts_of(arm: &str) -> Vec<(u64, String)> {
+    let parts = arm.split('-');
+    let numbered = parts.map(|part| (part.parse().unwrap_or(0), part.to_owned()));
+    numbered.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,5 +201,15 @@ mod tests {
         let none = BTreeMap::from([("sst-2", range(&rates, None))]);
         let row = super::row("All layers".to_owned(), "lr", &none);
         assert_eq!(row[3].empty, "not run yet");
+    }
+
+    #[test]
+    fn sizes_in_names_are_in_the_order_of_numbers() {
+        let mut arms = ["full-n-1000", "frozen-n-300", "full-n-300", "frozen-all"];
+        arms.sort_by_key(|arm| parts_of(arm));
+        assert_eq!(
+            arms,
+            ["frozen-all", "frozen-n-300", "full-n-300", "full-n-1000"]
+        );
     }
 }
