@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::worker::Worker;
 use crate::{
     bf16, cache, data, gpu, operators, peer, peft, predict, pretrain, probes, product, recurrent,
-    transformer,
+    transformer, update,
 };
 
 /// A comparison that can be run by its name.
@@ -25,7 +25,7 @@ pub struct Benchmark {
 }
 
 /// Every benchmark.
-pub const ALL: [Benchmark; 14] = [
+pub const ALL: [Benchmark; 15] = [
     Benchmark {
         name: "peer",
         about: "training steps and inference next to PyTorch + transformers",
@@ -67,6 +67,13 @@ pub const ALL: [Benchmark; 14] = [
         needs: "LibTorch; Python with torch and transformers, and a C++ compiler",
         rounds: 1,
         make: |desk, _| operators::comparison(desk),
+    },
+    Benchmark {
+        name: "update",
+        about: "AdamW's update of all weights next to PyTorch's and to memcpy",
+        needs: "Python with torch and transformers",
+        rounds: 5,
+        make: |desk, _| update::comparison(desk),
     },
     Benchmark {
         name: "cache",
@@ -156,6 +163,8 @@ pub fn worker(kind: &str, case: &str, worker: &Worker) -> Result<()> {
         "product" => product::work(&parsed(case)?, worker),
         "probes" => probes::work(&parsed(case)?, worker),
         "epochs" => cache::epochs(&parsed(case)?, worker),
+        "update" => update::work(&parsed(case)?, worker),
+        "copy" => update::copy(&parsed(case)?, worker),
         "sweep" => cache::sweep(&parsed(case)?, worker),
         _ => bail!("unknown kind of worker `{kind}`"),
     }

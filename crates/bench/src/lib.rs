@@ -38,6 +38,7 @@ mod side;
 mod synthetic;
 mod target;
 mod transformer;
+mod update;
 mod worker;
 
 pub use benchmark::{ALL, Benchmark, worker};

@@ -273,32 +273,26 @@ enum Network {
 }
 
 /// Learning rate and weight decay of the training steps.
-const RATE: Rate = Rate {
+pub const RATE: Rate = Rate {
     lr: 1e-5,
     weight_decay: 0.01,
 };
 
 impl Network {
     fn new(case: &Step, device: &Device) -> Result<Self> {
-        let mut weights = RandomWeights::new(1, 0.02);
-        let precision = case.dtype.precision();
         let train = case.mode == Mode::Train;
         if case.head == Head::MaskedLm {
+            let mut weights = RandomWeights::new(1, 0.02);
+            let precision = case.dtype.precision();
             let model = MaskedLmConfig::new(case.config()).load(&mut weights, device)?;
             let model = model.with_dropout(case.dropout).with_precision(precision);
             return Ok(Self::MaskedLm(if train { model.train() } else { model }));
         }
-        let encoder = case.config().load(&mut weights, device)?;
-        let encoder = encoder.with_precision(precision);
-        let head = HeadSpec::Linear(LinearSpec {
-            pooling: Pooling::Pooler,
-            layers: Layers::Top,
-            dropout: case.dropout,
-        });
         if let Some(strategy) = case.trained.strategy() {
-            return partly_trained(&strategy, encoder, &head, device);
+            let encoder = encoder(case, device)?;
+            return partly_trained(&strategy, encoder, &head(case), device);
         }
-        let model = Classifier::new(encoder, &head, 2, 1, device)?;
+        let model = classifier(case, device)?;
         Ok(Self::Classifier(
             if train { model.train() } else { model },
             Lowest::EMBEDDINGS,
@@ -324,6 +318,31 @@ impl Network {
             Self::MaskedLm(model) => Self::MaskedLm(updated(model, loss, optimizer, RATE, 1.0)),
         }
     }
+}
+
+/// The encoder of a case, with random weights.
+fn encoder(case: &Step, device: &Device) -> Result<Bert> {
+    let encoder = case
+        .config()
+        .load(&mut RandomWeights::new(1, 0.02), device)?;
+    Ok(encoder.with_precision(case.dtype.precision()))
+}
+
+/// Pooler and linear layer.
+fn head(case: &Step) -> HeadSpec {
+    HeadSpec::Linear(LinearSpec {
+        pooling: Pooling::Pooler,
+        layers: Layers::Top,
+        dropout: case.dropout,
+    })
+}
+
+/// The encoder of a case with a head of two labels.
+///
+/// # Errors
+/// When the head does not fit the encoder.
+pub fn classifier(case: &Step, device: &Device) -> Result<Classifier<Bert>> {
+    Classifier::new(encoder(case, device)?, &head(case), 2, 1, device)
 }
 
 /// A classifier in training of which a strategy trains few parameters.
