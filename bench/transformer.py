@@ -1,5 +1,5 @@
 """PyTorch's side of `totune bench peer`, `gpu`, `peft`, `bf16` and `pretrain` (see side.py; operators.py counts the same steps): PyTorch + transformers taking the same training
-step, or the same inference. The case is `Case` in crates/bench/src/transformer.rs.
+step, or the same inference. The case is `Step` in crates/bench/src/transformer/mod.rs.
 """
 
 import itertools
@@ -10,7 +10,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 
 from side import CASE, serve
 
-# One token in so many is predicted in masked language modelling, as `Step::MASKED` in crates/bench/src/transformer.rs.
+# One token in so many is predicted in masked language modelling, as `Step::MASKED` in crates/bench/src/transformer/mod.rs.
 MASKED = 7
 
 
@@ -49,7 +49,7 @@ def read(path):
 
 
 def partly_trained(model, trained):
-    """The model with few trained parameters, as `partly_trained` in crates/bench/src/transformer.rs."""
+    """The model with few trained parameters, as `partly_trained` in crates/bench/src/transformer/mod.rs."""
     if trained == "lora":
         from peft import LoraConfig, get_peft_model
 

@@ -1,13 +1,15 @@
 //! The training loop: one loop for every strategy, which executes the phases of a plan.
 //!
-//! [`fit`] sets a run up and goes through its phases; a [`Run`] holds its state. The parts of an epoch have files of
-//! their own: `train.rs` takes the steps, `score.rs` scores and records, `decide.rs` makes the decisions based on
-//! scores on dev, `resume.rs` saves the state and resumes from it.
+//! [`fit`] makes attempts (`attempt.rs`) until one learns; each goes through the phases of the plan (`phases.rs`), and a
+//! [`Run`] holds its state. The parts of an epoch have files of their own: `train.rs` takes the steps, `score.rs` scores
+//! and records, `decide.rs` makes the decisions based on scores on dev, `resume.rs` saves the state and resumes from it.
 
+mod attempt;
 mod decide;
 mod freeze;
 mod l2_sp;
 mod learned;
+mod phases;
 mod probe;
 mod restart;
 mod resume;
@@ -16,25 +18,22 @@ mod timing;
 mod train;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
-use anyhow::{Result, ensure};
-use burn::module::Module;
+use anyhow::Result;
 use burn::tensor::Device;
-use rand::Rng;
-use totune_data::{BatchPlan, stream};
-use totune_model::fused::{AdamW, resume_products};
+use totune_data::BatchPlan;
+use totune_model::fused::resume_products;
 use totune_model::{Classifier, Encoder};
 
 use crate::best::Best;
-use crate::cache::{CachedActivations, EntryLayer};
+use crate::cache::EntryLayer;
 use crate::clock::Clock;
 use crate::examples::Examples;
-use crate::objective::{Objective, Weighting};
+use crate::objective::Weighting;
 use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop};
-use crate::parameters::{deep_copy, device_of, require_gradients, sizes};
-use crate::phase::{Assignment, OptimizerState, Phase, Plan};
-use crate::state::{Checkpoints, FailedAttempts, TrainingState};
+use crate::parameters::deep_copy;
+use crate::phase::{Assignment, Phase};
+use crate::state::{Checkpoints, FailedAttempts};
 use crate::task::TaskData;
 use crate::training::Training;
 use crate::watch::Watch;
@@ -42,10 +41,9 @@ use crate::watch::Watch;
 pub use learned::has_learned;
 pub use timing::{TimedPart, time_phases};
 
+use attempt::{Begin, execute};
 use freeze::GradientNorms;
 use l2_sp::Pretrained;
-use probe::probed;
-use resume::{EpochStart, Resumed};
 
 /// Puts a new head on `encoder`, trains with the settings `training`, and scores after every epoch.
 ///
@@ -127,111 +125,6 @@ pub fn fit_resumable<E: Encoder>(
         }
         failed.add(&outcome);
     }
-}
-
-/// Beginning of an attempt.
-#[derive(Default)]
-struct Begin {
-    /// Attempts that have failed.
-    failed: FailedAttempts,
-    /// State of this attempt, if it resumes.
-    state: Option<TrainingState>,
-}
-
-/// Executes an attempt of [`fit_resumable`] with this plan.
-fn execute<E: Encoder>(
-    encoder: E,
-    (task, training, seed): (&TaskData, &Training, u64),
-    plan: &Plan,
-    (watch, checkpoints): (&mut dyn Watch, &mut dyn Checkpoints),
-    begin: Begin,
-) -> Result<Outcome<E>> {
-    check(&encoder, task, training)?;
-    let device = device_of(&encoder)?;
-    let pretrained = Pretrained::of(&encoder, training.l2_sp, &device);
-    let model = classifier(encoder, plan, (task, training, seed), &device)?;
-    let (model, probe_seconds) = match &plan.probe {
-        // A state has the head of the probe, or what became of it.
-        Some(probe) if begin.state.is_none() => probed(model, (task, training), probe)?,
-        _ => (model, 0.0),
-    };
-    let model = model.train();
-    let sizes = sizes(&model);
-    let paths: Vec<String> = sizes.keys().cloned().collect();
-    let assignments = plan.assign(&paths, model.encoder.n_layers())?;
-    let mut run = Run::new((task, training, seed), &device, (watch, checkpoints));
-    run.failed = begin.failed;
-    run.probe_seconds = probe_seconds;
-    run.epochs = plan.phases.iter().map(|phase| phase.epochs).sum();
-    let trained = assignments.iter().flat_map(|phase| phase.parameters.keys());
-    run.trainable = trained.cloned().collect();
-    run.pretrained = pretrained.map(|pretrained| pretrained.among(&run.trainable));
-    let (model, resumed) = match begin.state {
-        None => (model, None),
-        Some(state) => {
-            let (model, resumed) = run.resume(model, state)?;
-            (model, Some(resumed))
-        }
-    };
-    let (mut model, mut stop) = run.phases(model, plan, &assignments, resumed)?;
-    if stop.is_an_end() {
-        model = run.select(model);
-        let snapshot = model.valid();
-        match run.score_final(&snapshot)? {
-            ControlFlow::Continue(()) => run.predict(&snapshot)?,
-            ControlFlow::Break(diverged) => stop = diverged,
-        }
-    }
-    if !stop.is_an_end() {
-        run.predictions.clear();
-    }
-    Ok(run.outcome(model, stop, &sizes))
-}
-
-/// Refuses combinations of encoder, task and settings that do not fit together.
-fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Result<()> {
-    task.check()?;
-    ensure!(
-        training.head.is_tagger() == task.objective.is_about_words(),
-        "head: found `{}`, which {}",
-        training.head.label(),
-        if training.head.is_tagger() {
-            "tags words; the dataset asks about whole examples"
-        } else {
-            "answers for whole examples; the dataset asks about words, which `kind = \"tagger\"` is for"
-        }
-    );
-    training.loss.check_for(task.objective.task())?;
-    training.check_checkpointing(encoder.recomputes())?;
-    ensure!(
-        !matches!(task.objective, Objective::Ordinal { .. }) || training.micro_batch_size == 0,
-        "micro-batch-size: found {}, expected 0 for an ordinal dataset: the loss of a batch is divided by the number of steps \
-         that its examples reach",
-        training.micro_batch_size
-    );
-    ensure!(
-        training.state.is_reset() || encoder.has_state(),
-        "state: found \"carry\", which needs an encoder with recurrent layers, such as ELMo; expected \"reset\" for this one"
-    );
-    Ok(())
-}
-
-/// The encoder as the run trains it, with a new head.
-fn classifier<E: Encoder>(
-    encoder: E,
-    plan: &Plan,
-    (task, training, seed): (&TaskData, &Training, u64),
-    device: &Device,
-) -> Result<Classifier<E>> {
-    let encoder = encoder
-        .with_dropout(training.dropout)
-        .with_precision(training.dtype.precision())
-        .with_state(training.state);
-    let encoder = plan.prepare(encoder, seed)?;
-    let head_seed = stream(seed, "head", 0).next_u64();
-    let n_outputs = task.objective.n_outputs();
-    let model = Classifier::new(encoder, &training.head, n_outputs, head_seed, device)?;
-    Ok(model)
 }
 
 /// A phase of a plan, and its assignment of this model's parameters.
@@ -327,125 +220,6 @@ impl<'a> Run<'a> {
             probe_seconds: 0.0,
             times: Vec::new(),
         }
-    }
-
-    /// Runs the phases, or those that are left of them; returns the final model, and the reason why the last one ended.
-    fn phases<E: Encoder>(
-        &mut self,
-        mut model: Classifier<E>,
-        plan: &Plan,
-        assignments: &[Assignment],
-        mut resumed: Option<Resumed>,
-    ) -> Result<(Classifier<E>, Stop)> {
-        let n_layers = model.encoder.n_layers();
-        let config = self.training.optimizer.config();
-        let (mut optimizer, mut stop) = (AdamW::new(&config), Stop::Epochs);
-        let first = resumed.as_ref().map_or(0, |at| at.phase);
-        ensure!(
-            first < plan.phases.len(),
-            "phase of the checkpoint: found {first}, expected less than {}",
-            plan.phases.len()
-        );
-        let phases = plan.phases.iter().zip(assignments).enumerate().skip(first);
-        for (idx, (phase, assigned)) in phases {
-            let start = self.training.entry_layer(assigned, n_layers);
-            let mut assigned = assigned.clone();
-            let mut epoch = EpochStart::default();
-            if let Some(at) = resumed.take() {
-                optimizer = at.optimizer;
-                self.start = start;
-                assigned = assigned.frozen_up_to(at.frozen_below);
-                epoch = at.epoch;
-            } else {
-                // Moments are kept by parameter, so that those of a parameter that is trained in both phases go on.
-                if phase.optimizer_state == OptimizerState::Reset {
-                    optimizer = AdamW::new(&config);
-                }
-                self.begin(idx, start);
-                self.norms = phase.freezing.map(|_| GradientNorms::default());
-            }
-            model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
-            let stage = Stage { phase, assigned };
-            (model, stop) = self.epochs_of(model, &mut optimizer, stage, epoch)?;
-            if !stop.is_an_end() {
-                break;
-            }
-        }
-        Ok((model, stop))
-    }
-
-    /// Starts a phase whose passes may enter at `start`. The time to compute cached activations counts towards the
-    /// first phase that uses them.
-    fn begin(&mut self, phase: usize, start: Option<EntryLayer>) {
-        let paid = self.start;
-        self.phase = phase;
-        self.start = start;
-        self.scale = 1.0;
-        let kept = self.task.train.cached(start).filter(|_| paid != start);
-        let kept = kept.map_or(0.0, CachedActivations::seconds);
-        let cache_seconds = kept + std::mem::take(&mut self.probe_seconds);
-        self.cache_seconds += cache_seconds;
-        self.train_clock.add(cache_seconds);
-        self.times.push(PhaseTime {
-            cache_seconds,
-            ..PhaseTime::default()
-        });
-    }
-
-    /// The epochs of a phase from `start` on, until they are over or something ends them.
-    fn epochs_of<E: Encoder>(
-        &mut self,
-        mut model: Classifier<E>,
-        optimizer: &mut AdamW,
-        mut stage: Stage,
-        start: EpochStart,
-    ) -> Result<(Classifier<E>, Stop)> {
-        let others = start.epoch_of_phase + 1..stage.phase.epochs;
-        for start in std::iter::once(start).chain(others.map(EpochStart::of)) {
-            let trained;
-            (model, trained) = self.train(model, optimizer, &stage, start)?;
-            let place = match trained {
-                ControlFlow::Continue(place) => place,
-                ControlFlow::Break(stop) => return Ok((model, stop)),
-            };
-            let n_scores = self.scores.len();
-            let mean_loss = place.total_loss / self.task.train.len() as f64;
-            let scored = self.score(&model.valid(), mean_loss, stage.phase)?;
-            if let ControlFlow::Break(stop) = scored {
-                if stop == Stop::Interrupted && self.scores.len() == n_scores {
-                    self.save_unscored(&model, optimizer, (&stage, place));
-                }
-                return Ok((model, stop));
-            }
-            self.offer(&model)?;
-            if let Some(stop) = self.ends(&stage.phase.stop)? {
-                return Ok((model, stop));
-            }
-            self.scale = self.scale_after(&stage.phase.schedule)?;
-            model = self.freeze(model, &mut stage);
-        }
-        Ok((model, Stop::Epochs))
-    }
-
-    /// Freezes more layers after an epoch where the phase says so, and records how many blocks are frozen.
-    fn freeze<E: Encoder>(&mut self, model: Classifier<E>, stage: &mut Stage) -> Classifier<E> {
-        let Some((norms, rule)) = self.norms.as_mut().zip(stage.phase.freezing) else {
-            return model;
-        };
-        let before = stage.assigned.frozen_below;
-        let block = norms.freeze(rule, before);
-        self.push(
-            "train",
-            "frozen-blocks",
-            block as f64,
-            self.task.train.len(),
-        );
-        if block == before {
-            return model;
-        }
-        stage.assigned = stage.assigned.frozen_up_to(block);
-        let trained = &stage.assigned.parameters;
-        require_gradients(model, &|path| trained.contains_key(path))
     }
 
     fn diverged(&self, what: &'static str, value: f64) -> Stop {

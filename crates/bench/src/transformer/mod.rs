@@ -1,27 +1,26 @@
 //! Our side of `peer`, `bf16` and `pretrain`: steps of a BERT with a classifier or as a masked language model.
 
+mod network;
+mod steps;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use burn::module::Module;
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
-use totune_adapt::{
-    Adaptation, BitFit, Constant, Defaults, Dtype, Lora, Schedule, StopRule, Trainable,
-    require_gradients, sizes,
-};
-use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm, cross_entropy};
-use totune_model::{
-    Activations, Bert, BertConfig, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm,
-    MaskedLmConfig, Pass, PoolerKind, Pooling, RandomWeights, Shape as _, TokenBatch,
-};
+use totune_adapt::{Adaptation, BitFit, Dtype, Lora, Trainable};
+use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
+use totune_model::{BertConfig, PoolerKind};
 
-use crate::batches;
 use crate::memory::TrainingStep;
 pub use crate::shape::Shape;
 use crate::worker::{Worker, answer_with, last_words};
+
+pub use network::{RATE, classifier};
+pub use steps::Steps;
 
 /// A step to time: a shape, a batch and a way to run it. `bench/transformer.py` reads the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -255,208 +254,4 @@ pub fn updated<M: Module>(
     let mut grads = GradientsParams::from_grads(loss.backward(), &model);
     clip_global_norm(&model, &mut grads, Some(clip));
     optimizer.step(model, grads, &|_| Some(rate))
-}
-
-/// The lowest block with a trained parameter, as in [`Pass`].
-#[derive(Debug, Clone, Copy)]
-struct Lowest(usize);
-
-impl Lowest {
-    const EMBEDDINGS: Self = Self(0);
-}
-
-// There is one, for as long as the process lives.
-#[expect(clippy::large_enum_variant)]
-enum Network {
-    Classifier(Classifier<Bert>, Lowest),
-    MaskedLm(MaskedLm),
-}
-
-/// Learning rate and weight decay of the training steps.
-pub const RATE: Rate = Rate {
-    lr: 1e-5,
-    weight_decay: 0.01,
-};
-
-impl Network {
-    fn new(case: &Step, device: &Device) -> Result<Self> {
-        let train = case.mode == Mode::Train;
-        if case.head == Head::MaskedLm {
-            let mut weights = RandomWeights::new(1, 0.02);
-            let precision = case.dtype.precision();
-            let model = MaskedLmConfig::new(case.config()).load(&mut weights, device)?;
-            let model = model.with_dropout(case.dropout).with_precision(precision);
-            return Ok(Self::MaskedLm(if train { model.train() } else { model }));
-        }
-        if let Some(strategy) = case.trained.strategy() {
-            let encoder = encoder(case, device)?;
-            return partly_trained(&strategy, encoder, &head(case), device);
-        }
-        let model = classifier(case, device)?;
-        Ok(Self::Classifier(
-            if train { model.train() } else { model },
-            Lowest::EMBEDDINGS,
-        ))
-    }
-
-    /// Scores of the predictions, `[examples or masked tokens, labels or vocab]`.
-    fn logits(&self, batch: &Batch, pass: &Pass) -> Tensor<2> {
-        match self {
-            Self::Classifier(model, Lowest(lowest)) => {
-                let pass = pass.clone().frozen(*lowest, true);
-                model.forward(&batch.tokens, &pass).labels()
-            }
-            Self::MaskedLm(model) => model.logits(&batch.tokens, batch.places.clone(), pass),
-        }
-    }
-
-    fn updated(self, loss: &Tensor<1>, optimizer: &mut AdamW) -> Self {
-        match self {
-            Self::Classifier(model, lowest) => {
-                Self::Classifier(updated(model, loss, optimizer, RATE, 1.0), lowest)
-            }
-            Self::MaskedLm(model) => Self::MaskedLm(updated(model, loss, optimizer, RATE, 1.0)),
-        }
-    }
-}
-
-/// The encoder of a case, with random weights.
-fn encoder(case: &Step, device: &Device) -> Result<Bert> {
-    let encoder = case
-        .config()
-        .load(&mut RandomWeights::new(1, 0.02), device)?;
-    Ok(encoder.with_precision(case.dtype.precision()))
-}
-
-/// Pooler and linear layer.
-fn head(case: &Step) -> HeadSpec {
-    HeadSpec::Linear(LinearSpec {
-        pooling: Pooling::Pooler,
-        layers: Layers::Top,
-        dropout: case.dropout,
-    })
-}
-
-/// The encoder of a case with a head of two labels.
-///
-/// # Errors
-/// When the head does not fit the encoder.
-pub fn classifier(case: &Step, device: &Device) -> Result<Classifier<Bert>> {
-    Classifier::new(encoder(case, device)?, &head(case), 2, 1, device)
-}
-
-/// A classifier in training of which a strategy trains few parameters.
-fn partly_trained(
-    strategy: &Adaptation,
-    encoder: Bert,
-    head: &HeadSpec,
-    device: &Device,
-) -> Result<Network> {
-    let defaults = Defaults {
-        weight_decay: RATE.weight_decay,
-        no_decay: Vec::new(),
-        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
-        epochs: 1,
-        stop: StopRule::Epochs {},
-        reads_pooler: true,
-    };
-    let n_layers = encoder.n_layers();
-    let plan = strategy.plan(&defaults, n_layers)?;
-    let model = Classifier::new(plan.prepare(encoder, 1)?, head, 2, 1, device)?.train();
-    let paths: Vec<String> = sizes(&model).into_keys().collect();
-    let assigned = plan.assign(&paths, n_layers)?.remove(0);
-    let model = require_gradients(model, &|path| assigned.parameters.contains_key(path));
-    Ok(Network::Classifier(model, Lowest(assigned.frozen_below)))
-}
-
-struct Batch {
-    tokens: TokenBatch,
-    /// Masked tokens, counted through the rows.
-    places: Tensor<1, Int>,
-    /// Labels of each example or each masked token.
-    labels: Tensor<1, Int>,
-}
-
-/// Steps of a case, taken one by one.
-pub struct Steps {
-    mode: Mode,
-    activations: Activations,
-    /// Taken and put back by each step.
-    network: Option<Network>,
-    optimizer: AdamW,
-    /// The batches, used in turn, one for each step.
-    batches: Vec<Batch>,
-    taken: u64,
-}
-
-impl Steps {
-    /// Prepares the network and its batches.
-    ///
-    /// # Errors
-    /// When a strategy does not fit the network, or a file of batches cannot be read.
-    pub fn new(case: &Step, device: &Device) -> Result<Self> {
-        let batches = match &case.batches {
-            Some(file) => {
-                let batch = |(tokens, labels)| Batch {
-                    tokens,
-                    places: Tensor::zeros([1], device),
-                    labels,
-                };
-                let batches = batches::on_device(file, device)?.into_iter();
-                batches.map(batch).collect()
-            }
-            None => vec![synthetic_batch(case, device)],
-        };
-        Ok(Self {
-            mode: case.mode,
-            activations: if case.recomputed {
-                Activations::Recomputed
-            } else {
-                Activations::Kept
-            },
-            network: Some(Network::new(case, device)?),
-            optimizer: adam_w(),
-            batches,
-            taken: 0,
-        })
-    }
-
-    /// Takes the next step.
-    pub fn step(&mut self) {
-        let network = self.network.take().expect("put back by the step before");
-        let batch = &self.batches[self.taken as usize % self.batches.len()];
-        self.taken += 1;
-        self.network = Some(match self.mode {
-            Mode::Inference => {
-                let logits = network.logits(batch, &Pass::evaluation());
-                let _: i64 = logits.argmax(1).sum().into_scalar();
-                network
-            }
-            Mode::Train => {
-                let pass = Pass::training(self.taken).with(self.activations);
-                let logits = network.logits(batch, &pass);
-                let loss = cross_entropy(logits, batch.labels.clone());
-                let _: f32 = loss.clone().into_scalar();
-                network.updated(&loss, &mut self.optimizer)
-            }
-        });
-    }
-}
-
-/// One batch without padding.
-fn synthetic_batch(case: &Step, device: &Device) -> Batch {
-    let shape = [case.batch, case.seq];
-    let n = case.batch * case.seq;
-    let words = case.shape.vocab as i64 - 1000;
-    let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % words).collect();
-    let places: Vec<i64> = (0..n as i64).step_by(Step::MASKED).collect();
-    let labels: Vec<i64> = match case.head {
-        Head::Classifier => (0..case.batch as i64).map(|i| i % 2).collect(),
-        Head::MaskedLm => places.iter().map(|&at| ids[at as usize]).collect(),
-    };
-    Batch {
-        tokens: TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device),
-        places: Tensor::from_data(places.as_slice(), device),
-        labels: Tensor::from_data(labels.as_slice(), device),
-    }
 }

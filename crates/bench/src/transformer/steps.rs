@@ -1,0 +1,102 @@
+//! Steps of a case, and the batches they take.
+
+use anyhow::Result;
+use burn::tensor::{Device, Int, Tensor};
+use totune_model::fused::{AdamW, cross_entropy};
+use totune_model::{Activations, Pass, TokenBatch};
+
+use super::network::Network;
+use super::{Head, Mode, Step, adam_w};
+use crate::batches;
+
+pub(super) struct Batch {
+    pub tokens: TokenBatch,
+    /// Masked tokens, counted through the rows.
+    pub places: Tensor<1, Int>,
+    /// Labels of each example or each masked token.
+    pub labels: Tensor<1, Int>,
+}
+
+/// Steps of a case, taken one by one.
+pub struct Steps {
+    mode: Mode,
+    activations: Activations,
+    /// Taken and put back by each step.
+    network: Option<Network>,
+    optimizer: AdamW,
+    /// The batches, used in turn, one for each step.
+    batches: Vec<Batch>,
+    taken: u64,
+}
+
+impl Steps {
+    /// Prepares the network and its batches.
+    ///
+    /// # Errors
+    /// When a strategy does not fit the network, or a file of batches cannot be read.
+    pub fn new(case: &Step, device: &Device) -> Result<Self> {
+        let batches = match &case.batches {
+            Some(file) => {
+                let batch = |(tokens, labels)| Batch {
+                    tokens,
+                    places: Tensor::zeros([1], device),
+                    labels,
+                };
+                let batches = batches::on_device(file, device)?.into_iter();
+                batches.map(batch).collect()
+            }
+            None => vec![synthetic_batch(case, device)],
+        };
+        Ok(Self {
+            mode: case.mode,
+            activations: if case.recomputed {
+                Activations::Recomputed
+            } else {
+                Activations::Kept
+            },
+            network: Some(Network::new(case, device)?),
+            optimizer: adam_w(),
+            batches,
+            taken: 0,
+        })
+    }
+
+    /// Takes the next step.
+    pub fn step(&mut self) {
+        let network = self.network.take().expect("put back by the step before");
+        let batch = &self.batches[self.taken as usize % self.batches.len()];
+        self.taken += 1;
+        self.network = Some(match self.mode {
+            Mode::Inference => {
+                let logits = network.logits(batch, &Pass::evaluation());
+                let _: i64 = logits.argmax(1).sum().into_scalar();
+                network
+            }
+            Mode::Train => {
+                let pass = Pass::training(self.taken).with(self.activations);
+                let logits = network.logits(batch, &pass);
+                let loss = cross_entropy(logits, batch.labels.clone());
+                let _: f32 = loss.clone().into_scalar();
+                network.updated(&loss, &mut self.optimizer)
+            }
+        });
+    }
+}
+
+/// One batch without padding.
+fn synthetic_batch(case: &Step, device: &Device) -> Batch {
+    let shape = [case.batch, case.seq];
+    let n = case.batch * case.seq;
+    let words = case.shape.vocab as i64 - 1000;
+    let ids: Vec<i64> = (0..n as i64).map(|i| 1000 + i * 7919 % words).collect();
+    let places: Vec<i64> = (0..n as i64).step_by(Step::MASKED).collect();
+    let labels: Vec<i64> = match case.head {
+        Head::Classifier => (0..case.batch as i64).map(|i| i % 2).collect(),
+        Head::MaskedLm => places.iter().map(|&at| ids[at as usize]).collect(),
+    };
+    Batch {
+        tokens: TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device),
+        places: Tensor::from_data(places.as_slice(), device),
+        labels: Tensor::from_data(labels.as_slice(), device),
+    }
+}
