@@ -49,7 +49,7 @@ def read(path):
 
 
 def partly_trained(model, trained):
-    """The model with few trained parameters, as `partly_trained` in crates/bench/src/transformer/mod.rs."""
+    """The model with few trained parameters, as `partly_trained` in crates/bench/src/transformer/network.rs."""
     if trained == "lora":
         from peft import LoraConfig, get_peft_model
 
