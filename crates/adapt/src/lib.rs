@@ -54,7 +54,9 @@ pub use outcome::{Divergence, EpochTime, Outcome, PhaseTime, Prediction, Score, 
 pub use parameters::{
     Values, copy as parameter_values, deep_copy, release_graphs, require_gradients, sizes,
 };
-pub use phase::{Assigned, Assignment, Defaults, Freezing, Group, OptimizerState, Phase, Plan};
+pub use phase::{
+    Assigned, Assignment, Defaults, Freezing, Group, LinearProbe, OptimizerState, Phase, Plan,
+};
 pub use plateau::Plateau;
 pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
 pub use regression::Regression;

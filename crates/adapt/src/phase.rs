@@ -21,9 +21,18 @@ pub struct Plan {
     /// Edits of the encoder's modules before training, in order.
     pub setup: Vec<ModuleEdit>,
     /// Linear probe whose optimum is the head that training starts from, instead of a random one.
-    pub probe: Option<Regression>,
+    pub probe: Option<LinearProbe>,
     /// The phases of training, in order; each starts from the parameters the one before left. At least one.
     pub phases: Vec<Phase>,
+}
+
+/// A linear head on the features of the frozen encoder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearProbe {
+    /// The regression of which the head is the optimum.
+    pub regression: Regression,
+    /// True if it is fitted to features of mean 0 and variance 1; the head takes them as they are in either case.
+    pub standardise: bool,
 }
 
 /// A stretch of training in which the same parameters are trained under one schedule.

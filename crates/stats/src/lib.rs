@@ -29,7 +29,7 @@ pub use divergence::{Terms, count_terms, jensen_shannon, term_divergence};
 pub use ensemble::{Vote, mean_probabilities, predict_together};
 pub use information::{Edge, EdgeEstimate, information_bound};
 pub use linear::{
-    Chosen, Design, Fitted, FittedClasses, Linear, Logistic, Solver, logistic_cv, ridge_cv,
+    Chosen, Design, Fitted, FittedClasses, Linear, Logistic, Scaler, Solver, logistic_cv, ridge_cv,
     ridge_path, ridge_path_sparse,
 };
 pub use matrix::{Dense, Matrix, Real};

@@ -7,12 +7,13 @@ use burn::module::Module;
 use burn::tensor::TensorData;
 use totune_data::{BatchPlan, Target};
 use totune_model::{Classifier, Encoder};
-use totune_stats::{Matrix, Solver, logistic_cv, ridge_cv};
+use totune_stats::{Matrix, Scaler, Solver, logistic_cv, ridge_cv};
 
 use crate::batch::Batches;
 use crate::examples::Examples;
 use crate::objective::Objective;
 use crate::parameters::device_of;
+use crate::phase::LinearProbe;
 use crate::regression::Regression;
 use crate::task::TaskData;
 use crate::training::Training;
@@ -26,8 +27,9 @@ use crate::training::Training;
 pub(super) fn probed<E: Encoder>(
     model: Classifier<E>,
     (task, training): (&TaskData, &Training),
-    settings: &Regression,
+    probe: &LinearProbe,
 ) -> Result<(Classifier<E>, f64)> {
+    let settings = &probe.regression;
     let clock = Instant::now();
     let train = &task.train;
     ensure!(
@@ -36,9 +38,18 @@ pub(super) fn probed<E: Encoder>(
         settings.folds,
         train.len()
     );
-    let x = features(&model, train, training.evaluation_batch_size)?;
+    let mut x = features(&model, train, training.evaluation_batch_size)?;
     let width = x.view().n_columns();
-    let outputs = optimum(&x, task, settings)?;
+    let scaler = probe.standardise.then(|| Scaler::fit(&x));
+    if let Some(scaler) = &scaler {
+        x = scaler.apply(&x);
+    }
+    let mut outputs = optimum(&x, task, settings)?;
+    if let Some(scaler) = &scaler {
+        for (weights, bias) in &mut outputs {
+            (*weights, *bias) = scaler.fold_into(weights, *bias);
+        }
+    }
     let n = outputs.len();
     let weights: Vec<f32> = outputs
         .iter()

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use totune_model::Switch;
 
 use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
-use crate::phase::{Defaults, Plan};
+use crate::phase::{Defaults, LinearProbe, Plan};
 use crate::regression::Regression;
 
 /// Fits the head to the features of the frozen encoder by a regression, then trains everything from there.
@@ -16,6 +17,9 @@ use crate::regression::Regression;
 pub struct LpFt {
     /// Regression of which the head is the optimum (section 3.1: the best of several penalties).
     pub probe: Regression,
+    /// Standardisation of the features of the probe to mean 0 and variance 1; the scale goes into the head's weights.
+    #[serde(default = "super::off")]
+    pub standardise: Switch,
     /// Peak learning rate of fine-tuning.
     pub lr: f64,
     /// Peak learning rate of the head in fine-tuning; `lr` by default.
@@ -41,6 +45,7 @@ impl LpFt {
                 max_iter: 1000,
                 tol: 1e-4,
             },
+            standardise: Switch::Off,
             lr,
             head_lr: None,
             pooler: Trainable::Yes,
@@ -77,7 +82,10 @@ impl Strategy for LpFt {
             embeddings: self.embeddings,
         };
         Ok(Plan {
-            probe: Some(self.probe.clone()),
+            probe: Some(LinearProbe {
+                regression: self.probe.clone(),
+                standardise: self.standardise.is_on(),
+            }),
             ..Plan::new(vec![trained.phase(defaults)])
         })
     }
@@ -99,7 +107,8 @@ mod tests {
     fn everything_is_trained_from_the_optimum_of_the_probe() {
         let plan = training(Adaptation::LpFt(LpFt::new(1e-3))).plan(2);
         let plan = plan.expect("valid settings");
-        assert_eq!(plan.probe, Some(LpFt::new(1e-3).probe));
+        let probe = plan.probe.as_ref().map(|probe| &probe.regression);
+        assert_eq!(probe, Some(&LpFt::new(1e-3).probe));
         let full = training(Adaptation::Full(Full::new(1e-3))).plan(2);
         assert_eq!(plan.phases, full.expect("valid settings").phases);
     }

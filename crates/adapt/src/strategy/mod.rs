@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use totune_model::{Architecture, names_module};
+use totune_model::{Architecture, Switch, names_module};
 
 use crate::phase::{Defaults, Group, OptimizerState, Phase, Plan};
 
@@ -232,6 +232,10 @@ fn decaying(layer_decay: f64) -> String {
 
 fn no_decay() -> f64 {
     1.0
+}
+
+fn off() -> Switch {
+    Switch::Off
 }
 
 fn check_rate(key: &str, lr: f64) -> Result<()> {

@@ -18,6 +18,7 @@ mod memory;
 mod precondition;
 mod ridge;
 mod rows;
+mod scaler;
 mod symmetric;
 pub(crate) mod wide;
 
@@ -26,3 +27,4 @@ pub use dense::FittedClasses;
 pub use least_squares::Linear;
 pub use logistic::{Fitted, Logistic, Solver};
 pub use ridge::{ridge_path, ridge_path_sparse};
+pub use scaler::Scaler;

@@ -4,9 +4,10 @@
 //! Schema 2 had other names for settings of heads, schema 3 for stopping rules and for fine-tuning. Schema 4 had a
 //! learning rate of the head only in the first of two phases; schema 5 had none in the second, and no number of trials
 //! of a search; schema 6 always sampled dev after the limit of examples, schema 7 scored test after each epoch, schema
-//! 8 had only the plain loss, no reinitialised layers, and no choice of an activation, and schema 9 no restarts. Runs
-//! keep the ids they were made with. [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and
-//! the hash of its result is the id that a run of today's form had then, if it could be written at all.
+//! 8 had only the plain loss, no reinitialised layers, and no choice of an activation, schema 9 no restarts, schema 10 no
+//! gradient checkpointing, and schema 11 no standardised features of a probe. Runs keep the ids they were made with.
+//! [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the id
+//! that a run of today's form had then, if it could be written at all.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -149,6 +150,16 @@ const STEPS: [Step; 10] = [
             "work.training",
             &[],
             "gradient-checkpointing",
+            "\"off\"",
+        )],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[left_out(
+            "work.training.adaptation",
+            &["lp-ft"],
+            "standardise",
             "\"off\"",
         )],
     },

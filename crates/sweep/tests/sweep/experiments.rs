@@ -214,7 +214,7 @@ fn searches_of_whole_datasets_choose_by_three_hundred_examples() {
 fn floors_have_the_examples_of_the_tables_above_them() {
     let tables = ["table-2", "table-3", "table-4", "tables"];
     let above = |paper: &str, experiment: &str| match (paper, own_study(paper)) {
-        ("data-size", Some(own)) => [own, "all"].contains(&experiment),
+        ("data-size", Some(own)) => [own, "all", "entities"].contains(&experiment),
         (_, Some(own)) => experiment == own,
         ("hart2020", None) => ["table-2", "tuned-lr"].contains(&experiment),
         ("peters2019", None) => experiment == "table-2",

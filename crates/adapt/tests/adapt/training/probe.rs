@@ -2,11 +2,12 @@
 
 use burn::tensor::Device;
 use totune_adapt::{
-    Adaptation, EntryLayer, FrozenPass, LpFt, Objective, StoredDtype, TaskData, Training, fit,
+    Adaptation, EntryLayer, FrozenPass, LpFt, Objective, StoredDtype, Switch, TaskData, Training,
+    fit,
 };
 use totune_data::{Encoded, Pairs, Target};
 use totune_model::{HeadInput, HeadSpec, Layers, PooledInput, Pooling, SiameseSpec};
-use totune_stats::{Matrix, Solver, logistic_cv, ridge_cv};
+use totune_stats::{Matrix, Scaler, Solver, logistic_cv, ridge_cv};
 
 use crate::common::{self, devices, eight, encoder, linear, run_on, training};
 
@@ -79,6 +80,42 @@ fn the_probabilities_are_those_of_a_logistic_regression_on_frozen_features() {
             assert!(outcome.cache_seconds > 0.0, "the probe takes time");
             assert!(outcome.train_seconds > outcome.cache_seconds);
         }
+    }
+}
+
+#[test]
+fn the_probabilities_of_a_standardised_probe_are_those_of_a_regression_on_scaled_features() {
+    let (mut task, mut settings) = (eight(), settings());
+    settings.adaptation = Adaptation::LpFt(LpFt {
+        probe: common::probe(),
+        standardise: Switch::On,
+        ..LpFt::new(1e-12)
+    });
+    task.objective = Objective::Class {
+        labels: ["a", "b"].map(String::from).to_vec(),
+        positive: None,
+    };
+    let classes: Vec<usize> = (0..8).map(|i| i % 2).collect();
+    for part in [&mut task.train, &mut task.test] {
+        for (row, class) in part.rows.iter_mut().zip(&classes) {
+            row.target = Target::Class(*class);
+        }
+    }
+    for device in devices() {
+        let x = features(&task, &settings, &device);
+        let scaled = Scaler::fit(&x).apply(&x);
+        let logistic = common::probe().logistic(Solver::Lbfgs);
+        let of = |x: &Matrix<f32>| {
+            let chosen = logistic_cv(x, (&classes, 2), &logistic, &[1.0], 2);
+            chosen.model.probabilities(&x.view())
+        };
+        let (expected, unscaled) = (of(&scaled), of(&x));
+        let differences = expected.iter().zip(&unscaled).map(|(a, b)| (a - b).abs());
+        assert!(differences.fold(0.0, f64::max) > 1e-2, "scaling matters");
+        let outcome = run_on(&device, &task, &settings, 1);
+        let predictions = outcome.predictions.iter();
+        let found = predictions.flat_map(|prediction| prediction.scores.clone());
+        check(found.collect(), &expected, "standardised");
     }
 }
 

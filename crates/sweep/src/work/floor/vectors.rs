@@ -1,7 +1,7 @@
 //! Regressions on vectors of a pretrained encoder.
 
 use anyhow::{Result, bail};
-use totune_stats::{Matrix, Solver};
+use totune_stats::{Matrix, Scaler, Solver};
 
 use super::regression::Model;
 use super::texts::{Texts, Vectors};
@@ -23,33 +23,6 @@ impl Vectors {
             values.extend(u.iter().zip(v).map(|(u, v)| u * v));
         }
         Matrix::new(values, 4 * width)
-    }
-}
-
-/// Brings columns to mean 0 and variance 1 on the training part, as scikit-learn's `StandardScaler`.
-struct Scaler {
-    means: Vec<f64>,
-    deviations: Vec<f64>,
-}
-
-impl Scaler {
-    fn fit(x: &Matrix<f32>) -> Self {
-        let means = x.view().means();
-        let mut deviations = x.view().deviations(&means);
-        for deviation in deviations.iter_mut().filter(|deviation| **deviation == 0.0) {
-            *deviation = 1.0;
-        }
-        Self { means, deviations }
-    }
-
-    fn apply(&self, x: &Matrix<f32>) -> Matrix<f32> {
-        let view = x.view();
-        let values = view.rows().flat_map(|row| {
-            let scales = self.means.iter().zip(&self.deviations);
-            let scaled = row.iter().zip(scales);
-            scaled.map(|(x, (mean, deviation))| ((f64::from(*x) - mean) / deviation) as f32)
-        });
-        Matrix::new(values.collect(), view.n_columns())
     }
 }
 
@@ -106,12 +79,5 @@ mod tests {
             0.5, 0.0, 0.5, 4.0, 0.0, 4.0, 0.25, 0.0,
         ];
         assert_eq!(vectors.features(), Matrix::new(expected, 8));
-    }
-
-    #[test]
-    fn columns_are_standardised_and_those_without_spread_centred() {
-        let x = Matrix::new(vec![1.0, 7.0, 3.0, 7.0], 2);
-        let scaled = Scaler::fit(&x).apply(&x);
-        assert_eq!(scaled, Matrix::new(vec![-1.0, 0.0, 1.0, 0.0], 2));
     }
 }
