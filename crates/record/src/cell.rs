@@ -151,6 +151,7 @@ number_cell!(u32, UInt32, u32);
 number_cell!(u64, UInt64, u64);
 number_cell!(f64, Float64, f64);
 unknown_cell!(u32, UInt32, u32);
+unknown_cell!(u64, UInt64, u64);
 unknown_cell!(f64, Float64, f64);
 
 /// The first schema version, or that of a column that came later.
@@ -290,6 +291,7 @@ row!(TimingRow, "timing", "one row per kind of run and phase: what an epoch take
     slowest: f64,
     cpu_seconds: Option<f64>,
     cache_seconds: f64,
+    peak_memory: Option<u64> [4],
     others: Option<f64>,
     quiet: bool,
     load_average: Option<f64>,

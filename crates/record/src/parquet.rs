@@ -25,8 +25,8 @@ use crate::trouble::NewerVersion;
 /// versions are read; columns that they lack are unknown.
 ///
 /// Version 2 added `cpu_seconds` and `load_average` to runs, and the table of timings;
-/// version 3 `batches` to these.
-pub const SCHEMA_VERSION: u32 = 3;
+/// version 3 `batches` to these, version 4 `peak_memory`.
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Bytes that open and close a parquet file.
 const MAGIC: &[u8] = b"PAR1";

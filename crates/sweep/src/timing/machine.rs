@@ -95,18 +95,28 @@ pub(super) fn expect_quiet_before() -> Result<()> {
     }
 }
 
-/// Processor and cores, such as `AMD EPYC 9R14, 2 cores`.
+/// Processor and cores, such as `AMD EPYC (family 25, model 17), 2 cores`: processors of one name differ.
 pub(super) fn name() -> String {
-    let about = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = about.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim().to_string())
-    });
-    let model = model.unwrap_or_else(|| std::env::consts::ARCH.to_string());
-    match cores() {
-        1 => format!("{model}, 1 core"),
-        n => format!("{model}, {n} cores"),
+    named(
+        &fs::read_to_string("/proc/cpuinfo").unwrap_or_default(),
+        cores(),
+    )
+}
+
+fn named(about: &str, cores: usize) -> String {
+    let field = |name: &str| {
+        let mut fields = about.lines().filter_map(|line| line.split_once(':'));
+        let found = fields.find(|(key, _)| key.trim() == name);
+        found.map(|(_, value)| value.trim())
+    };
+    let mut text = field("model name")
+        .unwrap_or(std::env::consts::ARCH)
+        .to_owned();
+    if let Some((family, model)) = field("cpu family").zip(field("model")) {
+        text += &format!(" (family {family}, model {model})");
     }
+    let plural = if cores == 1 { "" } else { "s" };
+    text + &format!(", {cores} core{plural}")
 }
 
 fn cores() -> usize {
@@ -149,6 +159,14 @@ mod tests {
         assert!(!quiet(None, None));
         let why = Verdict::on(2, Some(0.712), Some(0.84)).why;
         assert_eq!(why, "CPU share 71 %, other processes used 0.8 of 2 cores");
+    }
+
+    #[test]
+    fn a_machine_is_named_by_its_processor_and_cores() {
+        let about =
+            "cpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nmodel name\t: other\n";
+        assert_eq!(named(about, 2), "AMD EPYC (family 25, model 17), 2 cores");
+        assert_eq!(named("", 1), format!("{}, 1 core", std::env::consts::ARCH));
     }
 
     #[test]

@@ -208,6 +208,7 @@ impl<'a> Pass<'a> {
         let load_average = provenance::load_average();
         let started = provenance::now();
         let usage = Usage::start();
+        provenance::reset_peak_memory();
         let Some(Prepared {
             task,
             encoder,
@@ -227,6 +228,7 @@ impl<'a> Pass<'a> {
             return Ok(None);
         };
         let others = usage.others();
+        let peak_memory = Some(provenance::peak_memory()).filter(|bytes| *bytes > 0);
         let verdict = Verdict::of(share(&phases, machine.threads), others);
         if !verdict.quiet && self.request.noise == Noise::Refused {
             bail!(
@@ -239,6 +241,7 @@ impl<'a> Pass<'a> {
         let of_whole = task.train.len().div_ceil(training.batch_size);
         let seen = Measurement {
             batches: batches.filter(|n| *n < of_whole),
+            peak_memory,
             others,
             quiet: verdict.quiet,
             load_average,
@@ -274,6 +277,7 @@ impl<'a> Pass<'a> {
             slowest,
             cpu_seconds: cpu.map(|cpu| quartiles(&cpu)[2]),
             cache_seconds: time.cache_seconds,
+            peak_memory: seen.peak_memory,
             others: seen.others,
             quiet: seen.quiet,
             load_average: seen.load_average,
@@ -295,9 +299,11 @@ fn label(group: &[&Kind]) -> String {
     }
 }
 
-/// Batches of an epoch that a kind was timed on, and the load of the machine.
+/// Batches of an epoch that a kind was timed on, its memory, and the load of the machine.
 struct Measurement {
     batches: Option<usize>,
+    /// Bytes; `None` where /proc does not say.
+    peak_memory: Option<u64>,
     others: Option<f64>,
     quiet: bool,
     load_average: Option<f64>,

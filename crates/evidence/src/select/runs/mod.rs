@@ -72,6 +72,7 @@ impl Runs {
         for (run, took) in read.runs.iter_mut().zip(took) {
             run.took = took;
             run.incomparable = retimed.incomparable.contains(&run.row.run_id);
+            run.has_memory = retimed.with_memory.contains(&run.row.run_id);
         }
         Ok(Self {
             retimed,
@@ -102,6 +103,7 @@ impl Runs {
                 answers: answers.remove(&row.run_id),
                 took: took(&row),
                 incomparable: false,
+                has_memory: row.device.starts_with("cpu"),
                 row,
             })
         });
