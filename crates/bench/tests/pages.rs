@@ -83,6 +83,9 @@ LSTMs and BiLSTMs on batches without padding | lstm | LSTM; !rows | pytorch / to
 LSTMs on rows of 4 to 64 steps | lstm | LSTM; rows | pytorch / totune
 ELMo's recurrence at the original size, training | elmo | original; training | pytorch / totune
 ELMo's recurrence at the original size, inference | elmo | original; inference | pytorch / totune
+ELMo's recurrence at the original size, training | amd-avx512/elmo | original; training | pytorch / totune
+ELMo's recurrence at the original size, inference | amd-avx512/elmo | original; inference | pytorch / totune
+AdamW's update of all weights | amd-avx512/update | | pytorch-fused / totune; memcpy / totune
 logistic and linear probes | probes | regression | python / totune
 logistic probes | probes | logistic | python, layers at once / totune; python, layers at once / totune, preconditioned";
 
@@ -101,6 +104,7 @@ inference on texts in shuffled | amd/peer | shuffled; inference | faster
 predictions for a file | amd/predict | rows | faster
 training of MiniLM, 32 x 128 | amd/peer | MiniLM; training | product
 ELMo's recurrence | elmo | original; inference | faster
+ELMo's recurrence in inference (AMD, AVX-512) | amd-avx512/elmo | original; inference | faster
 logistic regression | probes | logistic | faster
 epochs of the last layers | cache | last- | faster
 at most 0.80 of PyTorch's operators | operators | batch | operators

@@ -31,9 +31,6 @@ pub struct Retimed {
     /// Ids of the runs whose seconds do not count: they, or others on the same dataset and encoder, shared the machine or
     /// ran on another device, and were not timed.
     pub(crate) incomparable: BTreeSet<String>,
-    /// Ids of the runs whose memory counts: that of the timing pass, or, where none of their dataset and encoder was
-    /// measured in one, the peak of their own process on a CPU. On a GPU the process holds its driver and few tensors.
-    pub(crate) with_memory: BTreeSet<String>,
 }
 
 impl Retimed {
@@ -72,7 +69,6 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
             lines: Vec::new(),
             shares,
             incomparable: incomparable(runs, &BTreeMap::new()),
-            with_memory: with_memory(runs, &BTreeMap::new()),
         };
     }
     let phases = phases(evals);
@@ -100,7 +96,6 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
         }
     }
     let incomparable = incomparable(runs, &courses);
-    let with_memory = with_memory(runs, &courses);
     let mut machines: BTreeMap<String, usize> = BTreeMap::new();
     for run in &mut *runs {
         let Some(course) = courses.get(&run.run_id) else {
@@ -109,7 +104,6 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
         run.train_seconds = *course.until.last().expect("a course has epochs");
         run.cache_seconds = course.cache;
         run.cpu_seconds = course.cpu;
-        run.peak_memory = course.memory.unwrap_or(run.peak_memory);
         *machines.entry(course.machine.clone()).or_default() += 1;
     }
     for eval in evals {
@@ -123,21 +117,7 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
         lines: machines.into_iter().map(line).collect(),
         shares,
         incomparable,
-        with_memory,
     }
-}
-
-/// Ids of the runs whose memory counts.
-fn with_memory(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<String> {
-    let measured = |run: &RunRow| {
-        timed
-            .get(&run.run_id)
-            .is_some_and(|course| course.memory.is_some())
-    };
-    let places: BTreeSet<_> = runs.iter().filter(|run| measured(run)).map(place).collect();
-    let own = |run: &RunRow| device(run).starts_with("cpu") && !places.contains(&place(run));
-    let counts = runs.iter().filter(|run| measured(run) || own(run));
-    counts.map(|run| run.run_id.clone()).collect()
 }
 
 /// Ids of runs on a dataset and an encoder where those that were not timed are of several devices, or one of them shared
@@ -213,8 +193,6 @@ struct Course {
     cache: f64,
     /// Processor seconds of all epochs, if known.
     cpu: Option<f64>,
-    /// Peak memory in bytes, if known.
-    memory: Option<u64>,
     machine: String,
 }
 
@@ -229,9 +207,6 @@ impl Course {
             until: vec![0.0],
             cache: 0.0,
             cpu: Some(0.0),
-            memory: first
-                .peak_memory
-                .filter(|_| first.device.starts_with("cpu")),
             machine: format!(
                 "{}, {}{}",
                 first.machine,

@@ -185,35 +185,3 @@ fn trials_of_a_search_are_of_the_kind_of_what_they_are_for() {
         [3.0, 3.0, 99.0]
     );
 }
-
-#[test]
-fn memory_is_that_of_the_pass_or_of_the_runs_own_process_on_a_cpu() {
-    let measured = |arm: &str| {
-        let row = |phase| TimingRow {
-            peak_memory: Some(7),
-            ..timing(arm, phase, 1.0, 0.0)
-        };
-        [0, 1].map(row)
-    };
-    let with = |device: &str, rows: &[TimingRow]| {
-        let mut tables = tables();
-        for run in &mut tables.runs {
-            run.device = device.into();
-            run.peak_memory = 5;
-        }
-        let counts = retime_all(&mut tables, rows).with_memory;
-        let found = tables.runs.iter().map(|run| run.peak_memory);
-        (counts.len(), found.collect::<Vec<_>>())
-    };
-    let all = [measured("two"), measured("other")].concat();
-    for device in ["cpu (flex)", "cuda:0 (a GPU)"] {
-        assert_eq!(with(device, &all), (3, vec![7, 7, 7]), "{device}");
-    }
-    assert_eq!(with("cpu (flex)", &[]), (3, vec![5, 5, 5]));
-    assert_eq!(with("cuda:0 (a GPU)", &[]), (0, vec![5, 5, 5]));
-    let mut earlier = all.clone();
-    for row in earlier.iter_mut().filter(|row| row.arm == "other") {
-        row.peak_memory = None; // of a pass that did not measure it
-    }
-    assert_eq!(with("cpu (flex)", &earlier), (2, vec![7, 7, 5]));
-}

@@ -72,7 +72,6 @@ impl Runs {
         for (run, took) in read.runs.iter_mut().zip(took) {
             run.took = took;
             run.incomparable = retimed.incomparable.contains(&run.row.run_id);
-            run.has_memory = retimed.with_memory.contains(&run.row.run_id);
         }
         Ok(Self {
             retimed,
@@ -103,7 +102,6 @@ impl Runs {
                 answers: answers.remove(&row.run_id),
                 took: took(&row),
                 incomparable: false,
-                has_memory: row.device.starts_with("cpu"),
                 row,
             })
         });

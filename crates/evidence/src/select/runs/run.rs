@@ -43,11 +43,9 @@ pub struct Run {
     pub took: f64,
     /// Whether its seconds do not count; see [`crate::select::retime`].
     pub(super) incomparable: bool,
-    /// Whether its peak memory counts; see [`crate::select::retime`].
-    pub(super) has_memory: bool,
 }
 
-/// The field of the row that is the peak memory of the process.
+/// The field of the row that is the peak memory of the process. On a GPU the process holds its driver and few tensors.
 const MEMORY: &str = "peak_memory";
 
 /// Fields of the row that are seconds.
@@ -115,9 +113,13 @@ impl Run {
                 .get(&(split.clone(), metric.clone()))
                 .copied(),
             Measure::Field { field } if self.incomparable && SECONDS.contains(&&**field) => None,
-            Measure::Field { field } if field == MEMORY && !self.has_memory => None,
+            Measure::Field { field } if field == MEMORY && !self.is_on_cpu() => None,
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
+    }
+
+    fn is_on_cpu(&self) -> bool {
+        self.row.device.starts_with("cpu")
     }
 
     /// Whether a final score on test shows that it learned; `None` where that is unknown, and for a floor, which trains
@@ -291,7 +293,6 @@ impl Run {
             labels,
             answers: None,
             incomparable: self.incomparable,
-            has_memory: self.has_memory,
         }
     }
 
