@@ -2,16 +2,24 @@
 
 use anyhow::Result;
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use totune_adapt::{Adaptation, Constant, Defaults, Schedule, StopRule, require_gradients, sizes};
 use totune_model::fused::{AdamW, Rate};
 use totune_model::{
     Bert, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig, Pass,
-    Pooling, RandomWeights, Shape as _,
+    Pooling, RandomWeights, Shape as _, TokenBatch,
 };
 
-use super::steps::Batch;
 use super::{Head, Mode, Step, updated};
+
+/// What a network reads, and its labels.
+pub(super) struct Batch {
+    pub tokens: TokenBatch,
+    /// Masked tokens, counted through the rows.
+    pub places: Tensor<1, Int>,
+    /// Labels of each example or each masked token.
+    pub labels: Tensor<1, Int>,
+}
 
 /// The lowest block with a trained parameter, as in [`Pass`].
 #[derive(Debug, Clone, Copy)]

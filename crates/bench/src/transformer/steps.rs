@@ -1,21 +1,13 @@
 //! Steps of a case, and the batches they take.
 
 use anyhow::Result;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Tensor};
 use totune_model::fused::{AdamW, cross_entropy};
 use totune_model::{Activations, Pass, TokenBatch};
 
-use super::network::Network;
+use super::network::{Batch, Network};
 use super::{Head, Mode, Step, adam_w};
 use crate::batches;
-
-pub(super) struct Batch {
-    pub tokens: TokenBatch,
-    /// Masked tokens, counted through the rows.
-    pub places: Tensor<1, Int>,
-    /// Labels of each example or each masked token.
-    pub labels: Tensor<1, Int>,
-}
 
 /// Steps of a case, taken one by one.
 pub struct Steps {
