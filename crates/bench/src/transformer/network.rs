@@ -12,7 +12,7 @@ use totune_model::{
 
 use super::{Head, Mode, Step, updated};
 
-/// What a network reads, and its labels.
+/// The input of a network, and its labels.
 pub(super) struct Batch {
     pub tokens: TokenBatch,
     /// Masked tokens, counted through the rows.
