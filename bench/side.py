@@ -48,6 +48,21 @@ def synthetic(shape, offset, scale):
     return ((parts * 2 - 1) * scale).float().view(shape)
 
 
+def bert_config(shape, **more):
+    """transformers' configuration of a BERT with two labels of a shape (`Shape` in crates/bench/src/shape.rs)."""
+    from transformers import BertConfig
+
+    return BertConfig(
+        vocab_size=shape["vocab"],
+        hidden_size=shape["hidden"],
+        num_hidden_layers=shape["layers"],
+        num_attention_heads=shape["heads"],
+        intermediate_size=shape["intermediate"],
+        num_labels=2,
+        **more,
+    )
+
+
 def torch_version():
     import torch
 

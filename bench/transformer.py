@@ -6,9 +6,9 @@ import itertools
 import json
 
 import torch
-from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, __version__
+from transformers import BertForMaskedLM, BertForSequenceClassification, __version__
 
-from side import CASE, serve
+from side import CASE, bert_config, serve
 
 # One token in so many is predicted in masked language modelling, as `Step::MASKED` in crates/bench/src/transformer/mod.rs.
 MASKED = 7
@@ -69,15 +69,10 @@ def prepared(case):
     device = torch.device(named if named.startswith("cuda") else "cpu")
     torch.set_num_threads(case["threads"])
     torch.manual_seed(1)
-    config = BertConfig(
-        vocab_size=shape["vocab"],
-        hidden_size=shape["hidden"],
-        num_hidden_layers=shape["layers"],
-        num_attention_heads=shape["heads"],
-        intermediate_size=shape["intermediate"],
+    config = bert_config(
+        shape,
         hidden_dropout_prob=case["dropout"],
         attention_probs_dropout_prob=case["dropout"] if case["attention_dropout"] is None else case["attention_dropout"],
-        num_labels=2,
     )
     config._attn_implementation = "sdpa"
     masked = case["head"] == "masked-lm"

@@ -111,9 +111,6 @@ fn phase(row: &TimingRow) -> String {
     if row.cache_seconds > 0.0 {
         text += &format!(", {:.3} s to cache", row.cache_seconds);
     }
-    if let Some(bytes) = row.peak_memory {
-        text += &format!(", {:.0} MB", bytes as f64 / 1e6);
-    }
     if let Some(share) = row.cpu_share() {
         text += &format!(", CPU share {:.0} %", 100.0 * share);
     }
