@@ -1,12 +1,13 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "src/fused/shim.cpp",
     "src/fused/observer/observer.cpp",
     "src/fused/attention/attention.cpp",
     "src/fused/char_cnn/char_cnn.cpp",
     "src/fused/crf/crf.cpp",
     "src/fused/softmax_loss/softmax_loss.cpp",
+    "src/fused/tensor_memory/tensor_memory.cpp",
     "src/fused/projected_lstm/projected_lstm.cpp",
     "src/fused/lstm/lstm.cpp",
     "src/fused/highway_lstm/highway_lstm.cpp",

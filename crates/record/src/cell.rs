@@ -14,6 +14,8 @@ pub(crate) trait Row: Sized + Serialize {
     const ABOUT: &'static str;
     /// Rows of a group: what is in memory of a table that is written in parts, some tens of megabytes.
     const GROUP: usize = 1 << 16;
+    /// A column that files of one earlier schema version have, and that is not read.
+    const GONE: Option<(&'static str, u32)> = None;
     /// Columns in order.
     fn schema() -> Vec<ColumnSpec>;
     /// The rows as one data frame.
@@ -165,13 +167,14 @@ macro_rules! since {
 }
 
 /// Lists the fields of a row type once, in the order of the columns; `[2]` after one that schema version 2 added, which
-/// has to be an `Option`.
+/// has to be an `Option`. `gone` names the column that only files of an earlier version have.
 macro_rules! row {
-    ($row:ident, $table:literal, $about:literal $(, group $group:expr)?, { $($field:ident: $type:ty $([$since:literal])?),+ $(,)? }) => {
+    ($row:ident, $table:literal, $about:literal $(, group $group:expr)? $(, gone $gone:expr)?, { $($field:ident: $type:ty $([$since:literal])?),+ $(,)? }) => {
         impl Row for $row {
             const TABLE: &'static str = $table;
             const ABOUT: &'static str = $about;
             $(const GROUP: usize = $group;)?
+            $(const GONE: Option<(&'static str, u32)> = Some($gone);)?
 
             fn schema() -> Vec<ColumnSpec> {
                 vec![$(ColumnSpec {
@@ -276,7 +279,7 @@ row!(PerplexityRow, "perplexity", "one row per model and held-out text", {
     perplexity: f64,
 });
 
-row!(TimingRow, "timing", "one row per kind of run and phase: what an epoch takes on a quiet machine", {
+row!(TimingRow, "timing", "one row per kind of run and phase: what an epoch takes on a quiet machine", gone ("peak_memory", 4), {
     paper: String,
     experiment: String,
     arm: String,
@@ -291,7 +294,7 @@ row!(TimingRow, "timing", "one row per kind of run and phase: what an epoch take
     slowest: f64,
     cpu_seconds: Option<f64>,
     cache_seconds: f64,
-    peak_memory: Option<u64> [4],
+    tensor_memory: Option<u64> [5],
     others: Option<f64>,
     quiet: bool,
     load_average: Option<f64>,

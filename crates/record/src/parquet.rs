@@ -25,8 +25,9 @@ use crate::trouble::NewerVersion;
 /// versions are read; columns that they lack are unknown.
 ///
 /// Version 2 added `cpu_seconds` and `load_average` to runs, and the table of timings;
-/// version 3 `batches` to these, version 4 `peak_memory`.
-pub const SCHEMA_VERSION: u32 = 4;
+/// version 3 `batches` to these, version 4 a `peak_memory` that no row has today, version 5
+/// `tensor_memory` in its place.
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// Bytes that open and close a parquet file.
 const MAGIC: &[u8] = b"PAR1";
@@ -282,6 +283,9 @@ fn metadata<R: Row>(reader: &mut ParquetReader<impl MmapBytesReader>) -> Result<
 
 /// The rows of a frame of a schema version.
 fn rows<R: Row>(mut frame: DataFrame, version: u32) -> Result<Vec<R>> {
+    if let Some((gone, _)) = R::GONE.filter(|(_, of)| *of == version) {
+        frame = frame.drop(gone)?;
+    }
     check_columns::<R>(&frame, version)?;
     for column in R::schema()
         .into_iter()
@@ -499,6 +503,20 @@ pub(crate) mod tests {
         ] {
             let error = written(version, drop).unwrap_err();
             assert!(format!("{error:#}").contains(reason), "{error:#}");
+        }
+    }
+
+    #[test]
+    fn the_peak_memory_of_timings_of_version_4_is_not_read() {
+        let written = |version, gone: &str| {
+            let mut frame = crate::TimingRow::to_frame(&[]).unwrap();
+            frame.rename("tensor_memory", gone.into()).unwrap();
+            let bytes = encode_frame(frame, "timing", "", version, None).unwrap();
+            decode::<crate::TimingRow>(bytes, Path::new("timing.parquet"))
+        };
+        assert_eq!(written(4, "peak_memory").unwrap(), []);
+        for (version, gone) in [(4, "other"), (5, "peak_memory")] {
+            assert!(written(version, gone).is_err(), "{version}, {gone}");
         }
     }
 

@@ -166,9 +166,9 @@ pub struct TimingRow {
     pub cpu_seconds: Option<f64>,
     /// Seconds it took to compute the cached activations that the phase begins with; 0 where it uses none.
     pub cache_seconds: f64,
-    /// Peak resident memory of the process while all phases were timed, in bytes; `None` when unknown. With it counts what
-    /// the process holds of the inputs of other kinds, so kinds cannot be compared by it.
-    pub peak_memory: Option<u64>,
+    /// The most bytes of tensors that were alive at once while all phases were timed: weights, gradients, moments and
+    /// activations; `None` when unknown.
+    pub tensor_memory: Option<u64>,
     /// Processor seconds of other processes per second of these epochs; `None` when unknown.
     pub others: Option<f64>,
     /// True if the machine was quiet.

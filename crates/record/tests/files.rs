@@ -208,7 +208,7 @@ fn timings_read_back_sorted_and_a_folder_without_them_has_none() {
         slowest: 2.5,
         cpu_seconds,
         cache_seconds: 0.25,
-        peak_memory: cpu_seconds.map(|_| 1 << 30),
+        tensor_memory: cpu_seconds.map(|_| 1 << 30),
         others: None,
         quiet: true,
         load_average: Some(0.125),

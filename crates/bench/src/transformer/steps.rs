@@ -92,3 +92,34 @@ fn synthetic_batch(case: &Step, device: &Device) -> Batch {
         labels: Tensor::from_data(labels.as_slice(), device),
     }
 }
+
+#[cfg(all(test, feature = "tch"))]
+// burn 0.22 deprecates LibTorch's devices; see `totune_model`.
+#[allow(deprecated)]
+mod tests {
+    use totune_model::fused::TensorMemory;
+
+    use super::*;
+    use crate::shape::Shape;
+
+    // With few tokens the peak is at the update, otherwise at the beginning of the backward pass.
+    #[test]
+    fn the_formula_of_memory_gives_the_tensors_that_are_counted() {
+        let device = Device::libtorch();
+        for size in [[16, 64], [2, 16]] {
+            let case = Step::training(Shape::BERT_MINI, size, 1);
+            let expected = case.counted().expect("a formula").memory().peak() as f64;
+            let memory = TensorMemory::begin(&device).expect("LibTorch's device");
+            let mut steps = Steps::new(&case, &device).expect("steps");
+            for _ in 0..2 {
+                steps.step();
+            }
+            let counted = memory.end() as f64;
+            let share = counted / expected;
+            assert!(
+                (share - 1.0).abs() < 0.02,
+                "{size:?}: {counted} of {expected}"
+            );
+        }
+    }
+}

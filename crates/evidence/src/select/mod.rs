@@ -12,4 +12,5 @@ pub mod retime;
 pub mod runs;
 pub mod sample;
 pub mod scope;
+pub(crate) mod tensor_memory;
 pub(crate) mod training_data;

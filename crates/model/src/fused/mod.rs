@@ -27,6 +27,7 @@ mod projected_lstm;
 #[cfg(feature = "tch")]
 mod shim;
 mod softmax_loss;
+mod tensor_memory;
 mod transformer;
 mod unpadding;
 
@@ -54,6 +55,7 @@ pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,
 };
 pub use softmax_loss::{Candidates, Softmax, softmax_loss, softmax_losses};
+pub use tensor_memory::TensorMemory;
 pub use transformer::{
     AdapterWeights, Affine, FeedForward, FeedForwardWeights, Gelu, NormWeights, SelfAttention,
     SelfAttentionWeights, feed_forward, self_attention,

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use totune_adapt::{PhaseTime, StepEvent, TimedPart, Watch, time_phases};
+use totune_model::fused::TensorMemory;
 use totune_record::{TimingRow, read_timing, write_timing};
 use totune_stats::quartiles;
 
@@ -208,7 +209,7 @@ impl<'a> Pass<'a> {
         let load_average = provenance::load_average();
         let started = provenance::now();
         let usage = Usage::start();
-        provenance::reset_peak_memory();
+        let memory = TensorMemory::begin(&machine.device);
         let Some(Prepared {
             task,
             encoder,
@@ -228,7 +229,7 @@ impl<'a> Pass<'a> {
             return Ok(None);
         };
         let others = usage.others();
-        let peak_memory = Some(provenance::peak_memory()).filter(|bytes| *bytes > 0);
+        let tensor_memory = memory.map(TensorMemory::end);
         let verdict = Verdict::of(share(&phases, machine.threads), others);
         if !verdict.quiet && self.request.noise == Noise::Refused {
             bail!(
@@ -241,7 +242,7 @@ impl<'a> Pass<'a> {
         let of_whole = task.train.len().div_ceil(training.batch_size);
         let seen = Measurement {
             batches: batches.filter(|n| *n < of_whole),
-            peak_memory,
+            tensor_memory,
             others,
             quiet: verdict.quiet,
             load_average,
@@ -277,7 +278,7 @@ impl<'a> Pass<'a> {
             slowest,
             cpu_seconds: cpu.map(|cpu| quartiles(&cpu)[2]),
             cache_seconds: time.cache_seconds,
-            peak_memory: seen.peak_memory,
+            tensor_memory: seen.tensor_memory,
             others: seen.others,
             quiet: seen.quiet,
             load_average: seen.load_average,
@@ -302,8 +303,8 @@ fn label(group: &[&Kind]) -> String {
 /// Batches of an epoch that a kind was timed on, its memory, and the load of the machine.
 struct Measurement {
     batches: Option<usize>,
-    /// Bytes; `None` where /proc does not say.
-    peak_memory: Option<u64>,
+    /// Bytes; `None` on a device that does not count them.
+    tensor_memory: Option<u64>,
     others: Option<f64>,
     quiet: bool,
     load_average: Option<f64>,

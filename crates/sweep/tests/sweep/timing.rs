@@ -100,7 +100,7 @@ fn each_kind_is_timed_once_and_a_stopped_pass_goes_on() {
         assert!(row.epoch_seconds <= row.slowest);
         assert!(row.cpu_share().is_some_and(|share| share > 0.0), "{row:?}");
         assert!(
-            row.peak_memory.is_some_and(|bytes| bytes > 1 << 20),
+            row.tensor_memory.is_some_and(|bytes| bytes > 1 << 20),
             "{row:?}"
         );
     }

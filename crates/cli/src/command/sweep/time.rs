@@ -16,7 +16,7 @@ Examples:
   totune sweep time wang2023 small
   totune sweep time wang2023 small --epochs 5
   totune sweep time wang2023 small --batches 50    in a fraction of the time
-  totune sweep time wang2023 small --anyway    although other jobs run; no page uses such rows
+  totune sweep time wang2023 small --anyway    although other jobs run; no page uses such seconds
   totune sweep time wang2023 small --again     measure everything anew
   totune sweep time wang2023 small --experiment tuned-lr --dataset rte
 
@@ -96,7 +96,7 @@ fn heard(event: &TimingEvent) -> String {
     }
 }
 
-/// Formats a phase: `2.31 s an epoch (2.29 to 2.40), CPU share 97 %`.
+/// Formats a phase: `2.31 s an epoch (2.29 to 2.40), CPU share 97 %, 412 MB of tensors`.
 fn phase(row: &TimingRow) -> String {
     let TimingRow {
         epoch_seconds,
@@ -114,6 +114,9 @@ fn phase(row: &TimingRow) -> String {
     if let Some(share) = row.cpu_share() {
         text += &format!(", CPU share {:.0} %", 100.0 * share);
     }
+    if let Some(bytes) = row.tensor_memory {
+        text += &format!(", {:.0} MB of tensors", bytes as f64 / 1e6);
+    }
     if !row.quiet {
         text += ", not quiet";
     }
@@ -127,7 +130,7 @@ fn told(summary: &TimingSummary, folder: &str) -> String {
     );
     if summary.noisy > 0 {
         text += &format!(
-            "\n{} of them on a machine that was not quiet, which no page uses",
+            "\n{} of them on a machine that was not quiet, whose seconds no page uses",
             summary.noisy
         );
     }

@@ -13,7 +13,7 @@ use totune_record::{EvalRow, RunRow, TimingRow};
 use crate::text::counted;
 
 /// Experiment, arm, dataset and encoder.
-type Kind = [String; 4];
+pub(super) type Kind = [String; 4];
 
 /// Timing of an epoch in each phase, by kind; a phase that was not timed is missing.
 type Timed<'a> = BTreeMap<Kind, BTreeMap<u32, &'a TimingRow>>;
@@ -61,8 +61,10 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
     shares.sort_by(f64::total_cmp);
     let mut timed = Timed::new();
     for row in timing.iter().filter(|row| row.quiet) {
-        let kind = [&row.experiment, &row.arm, &row.dataset, &row.encoder].map(String::clone);
-        timed.entry(kind).or_default().insert(row.phase, row);
+        timed
+            .entry(timed_kind(row))
+            .or_default()
+            .insert(row.phase, row);
     }
     if timed.is_empty() {
         return Retimed {
@@ -173,8 +175,13 @@ fn phases(evals: &[EvalRow]) -> BTreeMap<String, Vec<u32>> {
     phases.into_iter().filter_map(whole).collect()
 }
 
+/// The kind that a row of the timing pass is of.
+pub(super) fn timed_kind(row: &TimingRow) -> Kind {
+    [&row.experiment, &row.arm, &row.dataset, &row.encoder].map(String::clone)
+}
+
 /// The kind of a run that adapts an encoder.
-fn kind(run: &RunRow) -> Option<Kind> {
+pub(super) fn kind(run: &RunRow) -> Option<Kind> {
     let spec: Value = serde_json::from_str(&run.spec).ok()?;
     if spec.pointer("/work/kind")?.as_str()? != "fine-tune" {
         return None;

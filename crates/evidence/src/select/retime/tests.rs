@@ -46,7 +46,7 @@ fn timing(arm: &str, phase: u32, epoch_seconds: f64, cache_seconds: f64) -> Timi
         slowest: epoch_seconds,
         cpu_seconds: Some(epoch_seconds),
         cache_seconds,
-        peak_memory: None,
+        tensor_memory: None,
         others: Some(0.0),
         quiet: true,
         load_average: Some(0.0),

@@ -15,6 +15,7 @@ use crate::select::learned;
 use crate::select::predictions::Predictions;
 use crate::select::retime::{Retimed, retime};
 use crate::select::sample::{NOT_YET, Sample};
+use crate::select::tensor_memory::{TENSOR_MEMORY, tensor_memory};
 use crate::select::training_data::TrainingData;
 use crate::toml_file::did_you_mean;
 
@@ -60,18 +61,23 @@ pub(crate) struct Formed {
 }
 
 impl Runs {
-    /// The runs of `rows`, with the seconds of the timing pass and the missing runs in the folder `results` and the
+    /// The runs of `rows`, with the seconds and the memory of the timing pass, and the missing runs in the folder `results` and the
     /// encoders' cards in `card_folders`.
     ///
     /// # Errors
     /// Where the timing pass, a missing run or a card cannot be read, or a spec is not JSON.
     pub fn read(card_folders: &[&Path], results: &Path, mut rows: StoredTables) -> Result<Self> {
         let took: Vec<f64> = rows.runs.iter().map(took).collect();
-        let retimed = retime(&mut rows.runs, &mut rows.evals, &read_timing(results)?);
+        let timing = read_timing(results)?;
+        let retimed = retime(&mut rows.runs, &mut rows.evals, &timing);
+        let memory = tensor_memory(&rows.runs, &timing);
         let mut read = Self::of(rows)?;
         for (run, took) in read.runs.iter_mut().zip(took) {
             run.took = took;
             run.incomparable = retimed.incomparable.contains(&run.row.run_id);
+            if let Some(&bytes) = memory.get(&run.row.run_id) {
+                run.facts.insert(TENSOR_MEMORY.to_owned(), bytes.into());
+            }
         }
         Ok(Self {
             retimed,
