@@ -6,7 +6,7 @@ use totune_record::{RunRow, TimingRow};
 
 use super::retime::{Kind, kind, timed_kind};
 
-/// The field of a run that has it, beside those of its row.
+/// The field of a run that has it, next to those of its row.
 pub(crate) const TENSOR_MEMORY: &str = "tensor_memory";
 
 /// Bytes by run id. A machine that was not quiet counts the same bytes; where some kinds were timed on the CPU and some
