@@ -135,7 +135,7 @@ pub struct Tables {
 }
 
 /// The time of an epoch of one phase of one kind of run (arm, dataset, encoder), measured by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimingRow {
     /// Paper of the kind of run, such as `hart2020`.
     pub paper: String,

@@ -53,6 +53,12 @@ pub fn seconds_of_both(per: TimePer) -> impl Fn(&Task, &Pair) -> Option<(f64, f6
     }
 }
 
+/// Memory of both sides of a pair: bytes of tensors at the peak, where a timing pass counted them.
+pub fn memory_of_both(_: &Task, pair: &Pair) -> Option<(f64, f64)> {
+    let of = |runs| average(runs, Run::tensor_memory);
+    Some((of(&pair.a)?, of(&pair.b)?))
+}
+
 /// Processor seconds of all threads in the training steps, without filling a cache; `None` where seconds do not count.
 pub fn cpu_seconds(run: &Run) -> Option<f64> {
     run.seconds().and(run.row.cpu_seconds)

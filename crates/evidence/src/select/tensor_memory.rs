@@ -36,30 +36,14 @@ mod tests {
 
     fn row(arm: &str, phase: u32, device: &str, tensor_memory: Option<u64>) -> TimingRow {
         TimingRow {
-            paper: "synthetic".into(),
             experiment: "table-1".into(),
             arm: arm.into(),
             dataset: "letters".into(),
             encoder: "tiny".into(),
-            settings: "0".into(),
             phase,
-            epochs: 3,
-            batches: None,
-            epoch_seconds: 1.0,
-            fastest: 1.0,
-            slowest: 1.0,
-            cpu_seconds: None,
-            cache_seconds: 0.0,
             tensor_memory,
-            others: None,
-            quiet: false,
-            load_average: None,
-            threads: 1,
             device: device.into(),
-            machine: "a processor, 2 cores".into(),
-            code_commit: String::new(),
-            code_dirty: false,
-            started: 0,
+            ..TimingRow::default()
         }
     }
 

@@ -32,30 +32,19 @@ fn tables() -> Tables {
 
 fn timing(arm: &str, phase: u32, epoch_seconds: f64, cache_seconds: f64) -> TimingRow {
     TimingRow {
-        paper: "synthetic".into(),
         experiment: "table-1".into(),
         arm: arm.into(),
         dataset: "letters".into(),
         encoder: "tiny".into(),
-        settings: "0".into(),
         phase,
         epochs: 3,
-        batches: None,
         epoch_seconds,
-        fastest: epoch_seconds,
-        slowest: epoch_seconds,
         cpu_seconds: Some(epoch_seconds),
         cache_seconds,
-        tensor_memory: None,
-        others: Some(0.0),
         quiet: true,
-        load_average: Some(0.0),
         threads: 1,
-        device: "cpu".into(),
         machine: "a processor, 2 cores".into(),
-        code_commit: String::new(),
-        code_dirty: false,
-        started: 0,
+        ..TimingRow::default()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::plan::{DEV, Measure, TEST};
 use crate::select::learned::{self, TestPredictions};
 use crate::select::retime::device;
 use crate::select::sample::Key;
+use crate::select::tensor_memory::TENSOR_MEMORY;
 
 /// Separator between the name of a score and the number of its layer; 0 is the embeddings.
 const LAYER: &str = "@layer-";
@@ -116,6 +117,11 @@ impl Run {
             Measure::Field { field } if field == MEMORY && !self.is_on_cpu() => None,
             Measure::Field { field } => self.facts.get(field).and_then(Value::as_f64),
         }
+    }
+
+    /// The most bytes of tensors that were alive at once, where a timing pass counted them.
+    pub fn tensor_memory(&self) -> Option<f64> {
+        self.facts.get(TENSOR_MEMORY).and_then(Value::as_f64)
     }
 
     fn is_on_cpu(&self) -> bool {

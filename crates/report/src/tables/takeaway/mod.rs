@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use totune_evidence::compare::paired::{ComparedSide, Numbers, PairedComparison};
 use totune_evidence::plan::{Group, Measure, Plan, Side, TEST, Task, Where};
-use totune_evidence::select::panel::TaskRuns;
+use totune_evidence::select::panel::{Pair, TaskRuns};
 use totune_evidence::select::per_run::{TimePer, final_score, scores_of_both, seconds_of_both};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::in_sentence;
@@ -51,10 +51,18 @@ pub(crate) struct TakeawayPlan {
     text: String,
 }
 
+/// Names of [`Row::fields`].
+const FIELDS: &str = "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,cpu_seconds,memory_percent,trained_percent,runs,lost";
+
 /// The legend of a table whose gains are counted from `floor`.
-fn legend(floor: &str) -> String {
+fn legend(floor: &str, with_memory: bool) -> String {
+    let costs = if with_memory {
+        "times and memory (the most bytes of tensors alive at once)"
+    } else {
+        "times"
+    };
     format!(
-        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; times are shares of the baseline's, as their geometric mean over tasks; CPU seconds are the processor time of a run's training steps on all threads, without the pass that fills a cache, as a mean over the tasks on which every row was timed; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point. The sentences above name one or two of the groups, so their “not behind by a point” and “scores higher” hold for all groups together (Bonferroni); intervals in the table are of one group."
+        "Scores are each task's own. Differences are means over tasks at equal seeds, with the 95 % interval of Welch's test; a gain is counted from {floor}; {costs} are shares of the baseline's, as their geometric mean over tasks; CPU seconds are the processor time of a run's training steps on all threads, without the pass that fills a cache, as a mean over the tasks on which every row was timed; trained is the share of all parameters. A task counts as significantly different where Welch's test has p < 0.05 after Holm's correction over the tasks; “not behind by a point” means that the 90 % interval of the difference lies above −1 point. The sentences above name one or two of the groups, so their “not behind by a point” and “scores higher” hold for all groups together (Bonferroni); intervals in the table are of one group."
     )
 }
 
@@ -92,9 +100,7 @@ impl TakeawayPlan {
         let (tasks, not_run) = with_runs(groups, tasks, &Where::new(), scope)?;
         let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
         let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
-        let mut csv = Csv::new(
-            "row,baseline,score,difference_points,interval_points,time_percent,epoch_percent,cpu_seconds,trained_percent,runs,lost",
-        );
+        let mut csv = Csv::new(FIELDS);
         let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
         notes.extend(left_out(&not_run));
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
@@ -102,17 +108,16 @@ impl TakeawayPlan {
             let group = plan.group(name, from)?;
             let side = Side::One(name.clone());
             let on = TaskRuns::of_tasks(&side, &tasks, scope)?;
-            for run in on.iter().flat_map(TaskRuns::all) {
-                encoders.insert(run.row.encoder.as_str());
-                n_runs += 1;
-            }
+            let runs = || on.iter().flat_map(TaskRuns::all);
+            encoders.extend(runs().map(|run| run.row.encoder.as_str()));
+            n_runs += runs().count();
             let mut row = Row::of(group, &tasks, &on);
-            for (task, task_runs) in tasks.iter().zip(&on) {
-                seeds.insert(task_runs.per_seed(|run| final_score(run, task)).len());
-            }
+            row.baseline = *name == self.baseline;
+            let of_task =
+                |(task, on): (&&Task, &TaskRuns)| on.per_seed(|run| final_score(run, task)).len();
+            seeds.extend(tasks.iter().zip(&on).map(of_task));
             notes.extend(missing(group, &tasks, &on));
-            found.push(if *name == self.baseline {
-                row.is_baseline();
+            found.push(if row.baseline {
                 None
             } else {
                 let paired = paired((group, &side), baseline, &tasks, scope)?;
@@ -129,21 +134,23 @@ impl TakeawayPlan {
                 drawn.push(row.drawn(&detail));
                 compared.push(detail);
             }
-            csv.line(row.fields());
         }
+        let with_memory = Row::fill_baseline(&mut rows);
+        rows.iter().for_each(|row| csv.line(row.fields()));
         notes.extend(compared.iter().find_map(BaselineComparison::timed_note));
+        notes.extend(rows.iter().find_map(Row::memory_note));
         let groups = compared.len();
         compared.iter_mut().for_each(|each| each.groups = groups);
         let measure = format!("difference in points, {}", over(&tasks, &compared));
         let floor = self.floor_in_words(plan);
         let mut lead = sentences(&compared, &baseline.1.title);
         lead.extend((n_runs > 0).then(|| provenance(&encoders, tasks.len(), n_runs, &seeds)));
-        let panel = Panel::Intervals(IntervalPanel {
+        let panel = IntervalPanel {
             title: format!("Compared with {}", in_sentence(&baseline.1.title)),
             measure,
             rows: drawn,
             decimals: 2,
-        });
+        };
         let table = RenderedTable {
             heading: Heading {
                 id: "takeaway".to_owned(),
@@ -152,9 +159,11 @@ impl TakeawayPlan {
                 ..Heading::default()
             },
             lead,
-            columns: columns(),
-            parts: RenderedTable::single_part(rows.iter().map(Row::cells).collect()),
-            legend: legend(&floor),
+            columns: columns(with_memory),
+            parts: RenderedTable::single_part(
+                rows.iter().map(|row| row.cells(with_memory)).collect(),
+            ),
+            legend: legend(&floor, with_memory),
             notes: merged(notes),
             csv,
             ..RenderedTable::default()
@@ -162,7 +171,7 @@ impl TakeawayPlan {
         Ok(Takeaway {
             table,
             headline: headline(&compared, &baseline.1.title, &floor),
-            figure: (groups > 0).then(|| vec![panel]),
+            figure: (groups > 0).then(|| vec![Panel::Intervals(panel)]),
         })
     }
 
@@ -284,25 +293,33 @@ fn scores<'a>(paired: &PairedComparison<'a>) -> Result<Numbers<'a>, String> {
     paired.numbers_so_far(scores_of_both)
 }
 
-/// The geometric mean over tasks of the ratios of mean seconds: twice as long on one task and half as long on another
+/// The ratio of mean seconds.
+fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<CostRatio> {
+    cost_ratio(paired, seconds_of_both(per))
+}
+
+/// The geometric mean over tasks of the ratios of mean costs: twice as much on one task and half as much on another
 /// cancel out.
-fn time_ratio(paired: &PairedComparison, per: TimePer) -> Option<TimeRatio> {
-    let numbers = paired.numbers_so_far(seconds_of_both(per)).ok()?;
+fn cost_ratio(
+    paired: &PairedComparison,
+    of_both: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
+) -> Option<CostRatio> {
+    let numbers = paired.numbers_so_far(of_both).ok()?;
     let logs = numbers
         .tasks
         .iter()
         .map(|on| (mean(&on.a) / mean(&on.b)).ln());
-    Some(TimeRatio {
+    Some(CostRatio {
         ratio: mean(&logs.collect::<Vec<f64>>()).exp(),
         tasks: numbers.tasks.len(),
     })
 }
 
-/// Seconds of a group as a share of the baseline's.
+/// Seconds or bytes of a group as a share of the baseline's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct TimeRatio {
+struct CostRatio {
     ratio: f64,
-    /// Tasks with seconds that can be compared.
+    /// Tasks with costs that can be compared.
     tasks: usize,
 }
 
@@ -310,8 +327,10 @@ struct TimeRatio {
 mod tests {
     use super::*;
     use crate::fixture;
+    use serde_json::Value;
     use totune_evidence::select::runs::Runs;
     use totune_evidence::toml_file::parse;
+    use totune_record::TimingRow;
 
     #[test]
     fn a_takeaway_in_markdown_and_csv() {
@@ -401,13 +420,67 @@ mod tests {
         assert!(table.lead.last().unwrap().contains("2 to 3 seeds"));
     }
 
+    #[test]
+    fn memory_is_a_column_where_it_was_counted() {
+        let mut tables = totune_synthetic::task_tables();
+        for run in &mut tables.runs {
+            run.spec = run.spec.replace(r#""tune""#, r#""fine-tune""#);
+        }
+        // Not of sounds, and half as much of two layers.
+        let counted = tables
+            .runs
+            .iter()
+            .filter(|run| run.dataset != "synthetic-sounds");
+        let timing = counted.map(|run| TimingRow {
+            experiment: run.experiment.clone(),
+            arm: serde_json::from_str::<Value>(&run.spec).unwrap()["arm"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+            dataset: run.dataset.clone(),
+            encoder: run.encoder.clone(),
+            tensor_memory: Some(if run.spec.contains("last-k") { 5 } else { 10 }),
+            ..TimingRow::default()
+        });
+        let folder = tempfile::tempdir().unwrap();
+        totune_record::write_timing(folder.path(), &timing.collect::<Vec<_>>()).unwrap();
+        let runs = Runs::read(&[], folder.path(), tables.into()).unwrap();
+        let table = of_runs("groups = ['last-2', 'full']", &runs);
+        let titles: Vec<&str> = table
+            .columns
+            .iter()
+            .map(|column| column.title.as_str())
+            .collect();
+        let at = titles
+            .iter()
+            .position(|title| *title == "Memory (%)")
+            .unwrap();
+        let cells: Vec<&str> = table.parts[0]
+            .rows
+            .iter()
+            .map(|row| row[at].main.as_str())
+            .collect();
+        assert_eq!(cells, ["50", "100"]);
+        assert!(
+            table
+                .notes
+                .contains(&"memory was counted on 3 of 4 tasks only".to_owned())
+        );
+        assert!(table.legend.contains("times and memory"));
+        let without = built("groups = ['last-2', 'full']");
+        assert!(!without.markdown().contains("emory"));
+    }
+
     fn built(rest: &str) -> RenderedTable {
+        of_runs(rest, &Runs::new(totune_synthetic::task_tables()).unwrap())
+    }
+
+    fn of_runs(rest: &str, runs: &Runs) -> RenderedTable {
         let text = format!("title = 'What to take'\nbaseline = 'full'\n{rest}\n");
         let asked: TakeawayPlan = parse(&text, "report.toml").unwrap();
         let plan = fixture::task_plan();
         asked.check(&plan, "report.toml: takeaway").unwrap();
-        let runs = Runs::new(totune_synthetic::task_tables()).unwrap();
-        let scope = Scope::new(&plan, &runs, "report.toml");
+        let scope = Scope::new(&plan, runs, "report.toml");
         asked.render(&scope).unwrap().table
     }
 }

@@ -6,28 +6,39 @@ use totune_evidence::compare::paired::PairedComparison;
 use totune_evidence::plan::{Group, Task};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, average};
-use totune_evidence::select::per_run::{TimePer, cpu_seconds, mean_score, trained_share};
+use totune_evidence::select::per_run::{
+    TimePer, cpu_seconds, mean_score, memory_of_both, trained_share,
+};
 use totune_evidence::select::runs::Run;
-use totune_evidence::text::{Scale, fixed};
+use totune_evidence::text::{Scale, counted, fixed};
 use totune_plot::intervals::IntervalRow;
 use totune_stats::mean;
 
 use super::baseline::BaselineComparison;
-use super::time_ratio;
+use super::{cost_ratio, time_ratio};
 use crate::tables::rendered::{Cell, Column};
 
-pub(super) fn columns() -> Vec<Column> {
-    vec![
+/// The columns, with that of memory where it was counted.
+pub(super) fn columns(with_memory: bool) -> Vec<Column> {
+    let mut columns = vec![
         Column::stub("Strategy"),
         Column::of("Mean score").class("ours"),
         Column::of("Difference (points)").with_interval("95 % interval"),
         Column::of("Training time (%)").class("ours"),
         Column::of("An epoch (%)"),
         Column::of("CPU seconds"),
+        Column::of("Memory (%)"),
         Column::of("Trained (%)"),
         Column::of("Runs").class("runs"),
-    ]
+    ];
+    if !with_memory {
+        columns.remove(MEMORY);
+    }
+    columns
 }
+
+/// Place of the column of memory.
+const MEMORY: usize = 6;
 
 /// Cost and gain of a group, as text; missing values are empty.
 #[derive(Debug, Default)]
@@ -43,6 +54,10 @@ pub(super) struct Row {
     pub(super) cpu_of_tasks: Vec<Option<f64>>,
     /// Their mean over the tasks that have them in every row.
     cpu: String,
+    /// Tensors at the peak, in percent of the baseline's.
+    memory: String,
+    /// The number of tasks that this is a mean over, and the number with scores; `None` where memory is not known.
+    memory_tasks: Option<[usize; 2]>,
     /// Trained parameters in percent of all.
     pub(super) trained: String,
     pub(super) runs: usize,
@@ -78,11 +93,6 @@ impl Row {
         }
     }
 
-    pub(super) fn is_baseline(&mut self) {
-        self.baseline = true;
-        self.times = ["100", "100"].map(str::to_owned);
-    }
-
     pub(super) fn compare(&mut self, detail: &BaselineComparison, paired: &PairedComparison) {
         let scale = Scale::Points;
         // Without a second pair there is a difference all the same.
@@ -94,8 +104,31 @@ impl Row {
             ];
         }
         let epoch = time_ratio(paired, TimePer::Epoch).map(|time| time.ratio);
-        self.times = [detail.time, epoch]
-            .map(|ratio| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0)));
+        let memory = cost_ratio(paired, memory_of_both);
+        let percent =
+            |ratio: Option<f64>| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0));
+        self.times = [detail.time, epoch].map(percent);
+        self.memory = percent(memory.map(|memory| memory.ratio));
+        self.memory_tasks = memory.map(|memory| [memory.tasks, detail.tasks]);
+    }
+
+    /// Fills the costs of the baseline, memory where any group's is known, and returns whether it is.
+    pub(super) fn fill_baseline(rows: &mut [Self]) -> bool {
+        let with_memory = rows.iter().any(|row| row.memory_tasks.is_some());
+        for row in rows.iter_mut().filter(|row| row.baseline) {
+            row.times = ["100", "100"].map(str::to_owned);
+            row.memory = if with_memory { "100" } else { "" }.to_owned();
+        }
+        with_memory
+    }
+
+    /// A note below the table where its memory is of fewer tasks than its scores.
+    pub(super) fn memory_note(&self) -> Option<String> {
+        let [counted_on, tasks] = self.memory_tasks.filter(|[on, of]| on < of)?;
+        Some(format!(
+            "memory was counted on {counted_on} of {} only",
+            counted(tasks, "task")
+        ))
     }
 
     /// Fills the processor seconds of all rows from the tasks on which each row with a run has them.
@@ -134,7 +167,7 @@ impl Row {
         }
     }
 
-    pub(super) fn fields(&self) -> [String; 11] {
+    pub(super) fn fields(&self) -> [String; 12] {
         let [difference, interval] = self.difference.clone();
         let [time, epoch] = self.times.clone();
         [
@@ -146,13 +179,14 @@ impl Row {
             time,
             epoch,
             self.cpu.clone(),
+            self.memory.clone(),
             self.trained.clone(),
             self.runs.to_string(),
             self.lost.clone(),
         ]
     }
 
-    pub(super) fn cells(&self) -> Vec<Cell> {
+    pub(super) fn cells(&self, with_memory: bool) -> Vec<Cell> {
         let [
             title,
             _,
@@ -162,6 +196,7 @@ impl Row {
             time,
             epoch,
             cpu,
+            memory,
             trained,
             runs,
             lost,
@@ -174,10 +209,15 @@ impl Row {
             Cell::of(time),
             Cell::of(epoch),
             Cell::of(cpu),
+            Cell::of(memory),
             Cell::of(trained),
             Cell::of(runs).detail(lost),
         ];
         let class = if self.baseline { "baseline" } else { "" };
-        cells.map(|cell| cell.class(class)).into()
+        let mut cells = Vec::from(cells.map(|cell| cell.class(class)));
+        if !with_memory {
+            cells.remove(MEMORY);
+        }
+        cells
     }
 }
