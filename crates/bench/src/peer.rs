@@ -46,7 +46,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
          `recomputed`: the backward pass computes inner results of layers again, in PyTorch by `gradient_checkpointing_enable`.\n\
          `shuffled`: texts of a task in shuffled order, padded to the longest of each batch on every side; padding is not counted as tokens.\n\
          `memory by formula` of training is the peak memory of the program after a tiny step, measured, and the bytes of weights, moments and \
-         activations, counted from the shape (`crates/bench/src/memory.rs`).",
+         activations, counted from the shape (`crates/bench/src/memory.rs`). `tensors by formula` are the latter alone, `tensors` the most bytes of \
+         tensors that were alive at once, counted where LibTorch allocates them.",
     );
     for (name, shape, of_product) in networks {
         for &(batch, seq) in &batches {

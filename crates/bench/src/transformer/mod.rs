@@ -12,7 +12,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 use totune_adapt::{Adaptation, BitFit, Dtype, Lora, Trainable};
-use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
+use totune_model::fused::{AdamW, AdamWConfig, Rate, TensorMemory, clip_global_norm};
 use totune_model::{BertConfig, PoolerKind};
 
 use crate::memory::TrainingStep;
@@ -199,24 +199,37 @@ impl Step {
     }
 }
 
-/// Takes steps on request; with the last message comes the peak memory by the formula, where there is one for the case.
+/// Takes steps on request; with the last message comes the most bytes of tensors that were alive at once, and the
+/// peak memory by the formula where there is one for the case.
 pub fn work(case: &Step, worker: &Worker) -> Result<()> {
     let device = &worker.machine.device;
     let mut facts = BTreeMap::new();
     if let Some(step) = case.counted() {
         // The program with everything that a step loads, measured, and the tensors of this case, counted.
         let program = peak_of_tiny_steps(case, device)?;
-        let bytes = program + step.memory().peak() as u64;
-        facts.insert("memory by formula (MB)".to_string(), bytes as f64 / 1e6);
+        let tensors = step.memory().peak() as u64;
+        facts.insert(
+            "memory by formula (MB)".to_string(),
+            megabytes(program + tensors),
+        );
+        facts.insert("tensors by formula (MB)".to_string(), megabytes(tensors));
     }
+    let counted = TensorMemory::begin(device);
     let mut steps = Steps::new(case, device)?;
     let step = || {
         steps.step();
         Ok(())
     };
     answer_with(&worker.machine.device_name, step, |()| {
+        if let Some(counted) = counted {
+            facts.insert("tensors (MB)".to_string(), megabytes(counted.end()));
+        }
         last_words(Vec::new(), facts)
     })
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }
 
 /// The peak memory of this program after such steps of a tiny encoder.
