@@ -3,10 +3,6 @@
 //
 // Called from mod.rs here.
 
-// As LibTorch itself is compiled: without it, some of its classes have one more field than the library knows of.
-#ifndef NDEBUG
-#define NDEBUG
-#endif
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>

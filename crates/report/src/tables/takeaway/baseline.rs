@@ -4,12 +4,12 @@ use totune_evidence::compare::paired::PairedComparison;
 use totune_evidence::compare::strata::unpaired;
 use totune_evidence::compare::{ALPHA, Comparison};
 use totune_evidence::plan::{Task, Unit};
-use totune_evidence::select::per_run::TimePer;
+use totune_evidence::select::per_run::{TimePer, memory_of_both};
 use totune_evidence::text::counted;
 use totune_stats::{holm, mean};
 
 use super::phrases::time_text;
-use super::{scores, time_ratio};
+use super::{CostRatio, cost_ratio, scores, time_ratio};
 
 /// A point of a score.
 pub(super) const POINT: f64 = 0.01;
@@ -27,6 +27,8 @@ pub(super) struct BaselineComparison {
     pub(super) time: Option<f64>,
     /// Tasks that this share is a mean over.
     pub(super) timed: usize,
+    /// Its memory as a share of the baseline's.
+    pub(super) memory: Option<CostRatio>,
     pub(super) overall: Result<Comparison, String>,
     /// Groups that are compared with the baseline; the sentences name those that do well.
     pub(super) groups: usize,
@@ -71,6 +73,7 @@ impl BaselineComparison {
             tasks: numbers.tasks.len(),
             time: time.map(|time| time.ratio),
             timed: time.map_or(0, |time| time.tasks),
+            memory: cost_ratio(paired, memory_of_both),
             overall: numbers.compare_by(Unit::Seed),
             groups: 1,
             tested: tests.len(),
@@ -79,22 +82,28 @@ impl BaselineComparison {
         })
     }
 
-    /// `on 2 of 5 tasks`, where the time is a mean over fewer tasks than the difference.
-    fn timed_in_part(&self) -> Option<String> {
-        let (timed, tasks) = (self.timed, self.tasks);
-        (timed < tasks).then(|| format!("on {timed} of {}", counted(tasks, "task")))
+    /// `on 2 of 5 tasks`, where a cost is a mean over fewer tasks than the difference.
+    fn in_part(&self, measured: usize) -> Option<String> {
+        let tasks = self.tasks;
+        (measured < tasks).then(|| format!("on {measured} of {}", counted(tasks, "task")))
     }
 
     /// A note below the table where its times are of fewer tasks than its scores.
     pub(super) fn timed_note(&self) -> Option<String> {
-        let part = self.time.and(self.timed_in_part())?;
+        let part = self.time.and(self.in_part(self.timed))?;
         Some(format!("training times were measured {part} only"))
+    }
+
+    /// The same of its memory.
+    pub(super) fn memory_note(&self) -> Option<String> {
+        let part = self.in_part(self.memory?.tasks)?;
+        Some(format!("memory was counted {part} only"))
     }
 
     /// In what time it was trained; `None` where that is not known.
     pub(super) fn in_time(&self) -> Option<String> {
         let part = self
-            .timed_in_part()
+            .in_part(self.timed)
             .map_or(String::new(), |part| format!(" ({part})"));
         self.time.map(|ratio| format!("{}{part}", time_text(ratio)))
     }
@@ -150,6 +159,7 @@ pub(super) mod tests {
             kept: Some(kept),
             time,
             timed: 4,
+            memory: None,
             overall: Ok(comparison(0.8 * (kept - 1.0), 1.0)),
             groups: 1,
             tasks: 4,

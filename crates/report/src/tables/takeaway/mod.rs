@@ -120,9 +120,8 @@ impl TakeawayPlan {
             found.push(if row.baseline {
                 None
             } else {
-                let paired = paired((group, &side), baseline, &tasks, scope)?;
-                let detail = BaselineComparison::of(&paired, |task| self.floor(task, scope));
-                detail.map(|detail| (is_complete(&on), (detail, paired)))
+                let compared = self.compared((group, &side), baseline, &tasks, scope)?;
+                compared.map(|compared| (is_complete(&on), compared))
             });
             rows.push(row);
         }
@@ -135,10 +134,11 @@ impl TakeawayPlan {
                 compared.push(detail);
             }
         }
-        let with_memory = Row::fill_baseline(&mut rows);
+        let with_memory = compared.iter().any(|each| each.memory.is_some());
+        Row::fill_baseline(&mut rows, with_memory);
         rows.iter().for_each(|row| csv.line(row.fields()));
         notes.extend(compared.iter().find_map(BaselineComparison::timed_note));
-        notes.extend(rows.iter().find_map(Row::memory_note));
+        notes.extend(compared.iter().find_map(BaselineComparison::memory_note));
         let groups = compared.len();
         compared.iter_mut().for_each(|each| each.groups = groups);
         let measure = format!("difference in points, {}", over(&tasks, &compared));
@@ -173,6 +173,19 @@ impl TakeawayPlan {
             headline: headline(&compared, &baseline.1.title, &floor),
             figure: (groups > 0).then(|| vec![Panel::Intervals(panel)]),
         })
+    }
+
+    /// A group compared with the baseline; `None` where the two have no scores on a task.
+    fn compared<'a>(
+        &self,
+        group: (&Group, &Side),
+        baseline: (&str, &Group),
+        tasks: &[&'a Task],
+        scope: &Scope<'a>,
+    ) -> Result<Option<(BaselineComparison, PairedComparison<'a>)>> {
+        let paired = paired(group, baseline, tasks, scope)?;
+        let detail = BaselineComparison::of(&paired, |task| self.floor(task, scope));
+        Ok(detail.map(|detail| (detail, paired)))
     }
 
     /// `the floor (majority)`, or `guessing`.

@@ -6,16 +6,14 @@ use totune_evidence::compare::paired::PairedComparison;
 use totune_evidence::plan::{Group, Task};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, average};
-use totune_evidence::select::per_run::{
-    TimePer, cpu_seconds, mean_score, memory_of_both, trained_share,
-};
+use totune_evidence::select::per_run::{TimePer, cpu_seconds, mean_score, trained_share};
 use totune_evidence::select::runs::Run;
-use totune_evidence::text::{Scale, counted, fixed};
+use totune_evidence::text::{Scale, fixed};
 use totune_plot::intervals::IntervalRow;
 use totune_stats::mean;
 
 use super::baseline::BaselineComparison;
-use super::{cost_ratio, time_ratio};
+use super::time_ratio;
 use crate::tables::rendered::{Cell, Column};
 
 /// The columns, with that of memory where it was counted.
@@ -56,8 +54,6 @@ pub(super) struct Row {
     cpu: String,
     /// Tensors at the peak, in percent of the baseline's.
     memory: String,
-    /// The number of tasks that this is a mean over, and the number with scores; `None` where memory is not known.
-    memory_tasks: Option<[usize; 2]>,
     /// Trained parameters in percent of all.
     pub(super) trained: String,
     pub(super) runs: usize,
@@ -104,31 +100,18 @@ impl Row {
             ];
         }
         let epoch = time_ratio(paired, TimePer::Epoch).map(|time| time.ratio);
-        let memory = cost_ratio(paired, memory_of_both);
         let percent =
             |ratio: Option<f64>| ratio.map_or(String::new(), |ratio| fixed(ratio * 100.0, 0));
         self.times = [detail.time, epoch].map(percent);
-        self.memory = percent(memory.map(|memory| memory.ratio));
-        self.memory_tasks = memory.map(|memory| [memory.tasks, detail.tasks]);
+        self.memory = percent(detail.memory.map(|memory| memory.ratio));
     }
 
-    /// Fills the costs of the baseline, memory where any group's is known, and returns whether it is.
-    pub(super) fn fill_baseline(rows: &mut [Self]) -> bool {
-        let with_memory = rows.iter().any(|row| row.memory_tasks.is_some());
+    /// Fills the costs of the baseline, memory where that of any group is known.
+    pub(super) fn fill_baseline(rows: &mut [Self], with_memory: bool) {
         for row in rows.iter_mut().filter(|row| row.baseline) {
             row.times = ["100", "100"].map(str::to_owned);
             row.memory = if with_memory { "100" } else { "" }.to_owned();
         }
-        with_memory
-    }
-
-    /// A note below the table where its memory is of fewer tasks than its scores.
-    pub(super) fn memory_note(&self) -> Option<String> {
-        let [counted_on, tasks] = self.memory_tasks.filter(|[on, of]| on < of)?;
-        Some(format!(
-            "memory was counted on {counted_on} of {} only",
-            counted(tasks, "task")
-        ))
     }
 
     /// Fills the processor seconds of all rows from the tasks on which each row with a run has them.
