@@ -57,6 +57,14 @@ struct Cost {
     decimals: usize,
 }
 
+impl Cost {
+    fn field(&self) -> Measure {
+        Measure::Field {
+            field: self.field.clone(),
+        }
+    }
+}
+
 fn one() -> f64 {
     1.0
 }
@@ -93,6 +101,9 @@ impl FigureKind for TradeOff {
     }
 
     fn draw(&self, heading: &Heading, scope: &Scope) -> Result<RenderedFigure> {
+        for cost in &self.panels {
+            scope.runs.check_measure(&cost.field(), &scope.from)?;
+        }
         let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
         let (tasks, not_run) = with_runs(self.groups.iter(), tasks, &self.conditions, scope)?;
         let traded = self
@@ -159,8 +170,7 @@ impl TradeOff {
                 by_seed.entry(seed).or_default().push(mean(&scores));
             }
             for (cost, costs) in self.panels.iter().zip(&mut costs) {
-                let field = cost.field.clone();
-                let measure = Measure::Field { field };
+                let measure = cost.field();
                 let number = average(&runs, |run| run.number(&measure));
                 costs.extend(number.map(|number| number / cost.per));
             }
@@ -236,13 +246,13 @@ mod tests {
          groups = ['frozen', 'full']\npanel = [{ title = 'Trained parameters', field = 'params_trainable' }, \
          { title = 'Memory (MB)', field = 'peak_memory', per = 1e6 }]";
 
-    fn drawn(tables: totune_record::Tables) -> RenderedFigure {
+    fn draw(figure: &str, tables: totune_record::Tables) -> Result<RenderedFigure> {
         let plan: ReportFile = parse(probes::PLAN, "report.toml").expect("a plan");
-        let item: Item<super::super::Kind> = parse(FIGURE, "report.toml").expect("a figure");
+        let item: Item<super::super::Kind> = parse(figure, "report.toml").expect("a figure");
         let kind = item.kind.get();
         kind.check(&plan, "report.toml").expect("its groups exist");
         let runs = Runs::new(tables).expect("valid rows");
-        item.draw(&Scope::new(&plan, &runs, "here")).expect("drawn")
+        item.draw(&Scope::new(&plan, &runs, "here"))
     }
 
     #[test]
@@ -256,7 +266,7 @@ mod tests {
             };
             run.peak_memory = 5_000_000;
         }
-        let drawn = drawn(tables);
+        let drawn = draw(FIGURE, tables).expect("drawn");
         assert_eq!(drawn.panels.len(), 2);
         for (panel, costs) in drawn.panels.iter().zip([[10.0, 1000.0], [5.0, 5.0]]) {
             let Panel::Points(panel) = panel else {
@@ -279,6 +289,24 @@ mod tests {
             run.peak_memory = 5_000_000;
             run.device = "cuda:0 (NVIDIA H200)".to_owned();
         }
-        assert_eq!(drawn(tables).panels.len(), 1);
+        let drawn = draw(FIGURE, tables).expect("drawn");
+        assert_eq!(drawn.panels.len(), 1);
+    }
+
+    #[test]
+    fn a_cost_that_no_run_has_is_an_error_with_the_nearest_name() {
+        let misspelt = FIGURE.replace("'peak_memory'", "'peak_memmory'");
+        let error = draw(&misspelt, probes::tables()).expect_err("no such number");
+        assert_eq!(
+            error.to_string(),
+            "here: no run has a number called `peak_memmory`; did you mean `peak_memory`?"
+        );
+    }
+
+    #[test]
+    fn without_a_timing_pass_the_panel_of_tensors_is_left_out() {
+        let tensors = FIGURE.replace("'peak_memory'", "'tensor_memory'");
+        let drawn = draw(&tensors, probes::tables()).expect("drawn");
+        assert_eq!(drawn.panels.len(), 1);
     }
 }

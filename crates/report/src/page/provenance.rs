@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use totune_evidence::plan::Measure;
 use totune_evidence::select::retime::Retimed;
 use totune_evidence::select::runs::{Run, Runs};
 use totune_evidence::text::{count, counted, counts, fixed};
@@ -147,13 +148,18 @@ fn failure(row: &RunRow) -> Option<String> {
     (status != "ok").then(|| format!("{run_id} ({status}): {error}"))
 }
 
-/// `60 ok, 1 diverged`.
+/// `60 ok, 1 diverged`, and how many began again because they had learned nothing.
 pub(crate) fn statuses(runs: &[&Run]) -> String {
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     for run in runs {
         *statuses.entry(&run.row.status).or_default() += 1;
     }
-    counts(&statuses)
+    let restarts = Measure::score("restarts", "train");
+    let restarted = |run: &&&Run| run.number(&restarts).is_some_and(|n| n > 0.0);
+    match runs.iter().filter(restarted).count() {
+        0 => counts(&statuses),
+        again => format!("{}; {again} began again", counts(&statuses)),
+    }
 }
 
 /// The time that the runs took.
@@ -168,4 +174,32 @@ pub(crate) fn time<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
 
 fn short(hash: &str, length: usize) -> &str {
     hash.get(..length).unwrap_or(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use totune_record::EvalRow;
+
+    #[test]
+    fn runs_that_began_again_are_counted() {
+        let mut tables = totune_synthetic::tables();
+        let before = Runs::new(tables.clone()).expect("valid rows");
+        let before = statuses(&before.all().iter().collect::<Vec<_>>());
+        assert!(!before.contains("again"), "{before}");
+        let last = tables.evals.iter().rfind(|eval| eval.is_final);
+        let last = last.expect("a final score").clone();
+        for (run, value) in tables.runs.iter().take(3).zip([0.0, 1.0, 2.0]) {
+            tables.evals.push(EvalRow {
+                run_id: run.run_id.clone(),
+                split: "train".to_owned(),
+                metric: "restarts".to_owned(),
+                value,
+                ..last.clone()
+            });
+        }
+        let after = Runs::new(tables).expect("valid rows");
+        let after = statuses(&after.all().iter().collect::<Vec<_>>());
+        assert_eq!(after, format!("{before}; 2 began again"));
+    }
 }

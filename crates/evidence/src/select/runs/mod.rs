@@ -332,18 +332,15 @@ impl Runs {
                     on_split.join(", ")
                 );
             }
-            Measure::Field { field } => match self.runs.first().map(|run| run.facts.get(field)) {
-                None | Some(Some(Value::Number(_))) => Ok(()),
-                Some(_) => {
-                    let facts = &self.runs[0].facts;
-                    let numbers = facts
-                        .iter()
-                        .filter(|(_, value)| value.is_number())
-                        .map(|(path, _)| path.as_str());
-                    let near = did_you_mean(field, numbers);
-                    bail!("{from}: no run has a number called `{field}`{near}")
+            Measure::Field { field } => {
+                // Of a run that was not timed the tensors have not been counted.
+                let numbers = BTreeSet::from_iter(self.runs.iter().flat_map(Run::numbers));
+                if numbers.is_empty() || numbers.contains(&**field) || field == TENSOR_MEMORY {
+                    return Ok(());
                 }
-            },
+                let near = did_you_mean(field, numbers.into_iter().chain([TENSOR_MEMORY]));
+                bail!("{from}: no run has a number called `{field}`{near}")
+            }
         }
     }
 }

@@ -119,6 +119,13 @@ impl Run {
         }
     }
 
+    /// Paths of its numbers, of the row and the spec, and of values that it lacks.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = &str> {
+        let facts = self.facts.iter();
+        let numbers = facts.filter(|(_, value)| value.is_number() || value.is_null());
+        numbers.map(|(path, _)| path.as_str())
+    }
+
     /// The most bytes of tensors that were alive at once, where a timing pass counted them.
     pub fn tensor_memory(&self) -> Option<f64> {
         self.facts.get(TENSOR_MEMORY).and_then(Value::as_f64)
