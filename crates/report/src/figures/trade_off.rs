@@ -299,7 +299,7 @@ mod tests {
         let error = draw(&misspelt, probes::tables()).expect_err("no such number");
         assert_eq!(
             error.to_string(),
-            "here: no run has a number called `peak_memmory`; did you mean `peak_memory`?"
+            "here: figure `cost`: no run has a number called `peak_memmory`; did you mean `peak_memory`?"
         );
     }
 

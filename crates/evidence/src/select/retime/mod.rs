@@ -44,7 +44,7 @@ impl Retimed {
         });
         let incomparable = (!self.incomparable.is_empty()).then(|| {
             format!(
-                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured, of one device in each plot: other jobs ran at the same time as these runs or the runs they are compared with, or those ran on another device, and no timing pass has been made yet",
+                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured, of one device in each plot, and only where no seconds that count are shown: no timing pass has measured these runs, and they or those they are compared with ran next to other jobs or on another device",
                 counted(self.incomparable.len(), "run")
             )
         });
@@ -122,8 +122,8 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
     }
 }
 
-/// Ids of runs on a dataset and an encoder where those that were not timed are of several devices, or one of them shared
-/// its machine.
+/// Ids of runs that were not timed, on a dataset and an encoder where others were, or where they are of several devices,
+/// or one of them shared its machine.
 fn incomparable(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<String> {
     let own: Vec<&RunRow> = runs
         .iter()
@@ -137,6 +137,8 @@ fn incomparable(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<S
         .into_iter()
         .filter_map(|(place, devices)| (devices.len() > 1).then_some(place))
         .collect();
+    let of_pass = runs.iter().filter(|run| timed.contains_key(&run.run_id));
+    places.extend(of_pass.map(place));
     let sharing = own.iter().filter(|run| shared_its_machine(run));
     places.extend(sharing.map(|run| place(run)));
     let of = own.iter().filter(|run| places.contains(&place(run)));

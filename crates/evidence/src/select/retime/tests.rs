@@ -154,6 +154,20 @@ fn seconds_beside_other_jobs_do_not_count() {
 }
 
 #[test]
+fn seconds_of_a_probe_are_not_compared_with_those_of_a_pass() {
+    let mut tables = tables();
+    for run in &mut tables.runs {
+        run.threads = 1;
+        run.cpu_seconds = Some(run.train_seconds);
+    }
+    tables.runs[2].spec = r#"{"arm":"other","work":{"kind":"probe"}}"#.into();
+    let rows = [0, 1].map(|phase| timing("two", phase, 1.0, 0.0));
+    let said = retime_all(&mut tables, &rows);
+    assert_eq!(said.incomparable, BTreeSet::from(["c".to_owned()]));
+    assert_eq!(said.notes().len(), 2);
+}
+
+#[test]
 fn trials_of_a_search_are_of_the_kind_of_what_they_are_for() {
     let mut found = tables();
     found.runs[2].experiment = "table-1-search".into();

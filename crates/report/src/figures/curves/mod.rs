@@ -269,8 +269,8 @@ impl Line {
                 .device_of_seconds()
                 .is_some_and(|own| Some(own) != device)
             {
-                let lost = "on another device".to_owned();
-                *line.lost.entry(lost).or_default() += 1;
+                let lost = device.map_or("not timed", |_| "on another device");
+                *line.lost.entry(lost.to_owned()).or_default() += 1;
             } else if let Some(of_run) = RunLine::of(run, metric, split) {
                 *line.stops.entry(row.stop_reason.clone()).or_default() += 1;
                 line.runs.push(of_run);
@@ -330,8 +330,13 @@ impl RunLine {
     }
 }
 
-/// The device that most seconds are of, among those that count in no comparison: an axis of time has those of one device.
-fn most_frequent_device<'a>(runs: impl Iterator<Item = &'a &'a Run>) -> Option<&'a str> {
+/// The device that most seconds are of, among those that count in no comparison; none where those of other runs count.
+/// So an axis of time has seconds of a timing pass, or those of one device as they were measured, and never both.
+fn most_frequent_device<'a>(runs: impl Iterator<Item = &'a &'a Run> + Clone) -> Option<&'a str> {
+    let counts = |run: &&Run| run.device_of_seconds().is_none() && run.row.epochs > 0;
+    if runs.clone().any(|run| counts(run)) {
+        return None;
+    }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for device in runs.filter_map(|run| run.device_of_seconds()) {
         *counts.entry(device).or_default() += 1;

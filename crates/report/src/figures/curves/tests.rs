@@ -65,6 +65,26 @@ fn an_axis_of_time_has_the_seconds_of_one_device() {
 }
 
 #[test]
+fn seconds_of_a_shared_machine_are_not_drawn_next_to_others() {
+    let mut tables = totune_synthetic::tables();
+    let shared = tables.runs.iter_mut().find(|run| run.epochs > 0).unwrap();
+    shared.encoder = "another".into();
+    shared.cpu_seconds = Some(0.1 * shared.train_seconds);
+    let runs = Runs::read(&[], std::path::Path::new("none"), tables.into()).unwrap();
+    let groups = chosen(&["last-layer", "last-two-layers", "all-layers"]);
+    let lost: Vec<BTreeMap<String, usize>> = lines_of(&runs, &groups)
+        .lines
+        .into_iter()
+        .map(|line| line.lost)
+        .collect();
+    let of = |why: &str, n: usize| BTreeMap::from([(why.to_owned(), n)]);
+    assert_eq!(
+        lost,
+        [of("not timed", 1), BTreeMap::new(), of("diverged", 1)]
+    );
+}
+
+#[test]
 fn budget_and_best_are_those_of_all_lines() {
     let lines = letters();
     check(lines.budget().unwrap(), 32.0 * 1.01);
