@@ -334,7 +334,7 @@ impl RunLine {
 /// So an axis of time has seconds of a timing pass, or those of one device as they were measured, and never both.
 fn most_frequent_device<'a>(runs: impl Iterator<Item = &'a &'a Run> + Clone) -> Option<&'a str> {
     let counts = |run: &&Run| run.device_of_seconds().is_none() && run.row.epochs > 0;
-    if runs.clone().any(|run| counts(run)) {
+    if runs.clone().any(counts) {
         return None;
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
