@@ -93,6 +93,15 @@ impl TakeawayPlan {
         })
     }
 
+    fn heading(&self) -> Heading {
+        Heading {
+            id: "takeaway".to_owned(),
+            title: self.title.clone(),
+            text: self.text.clone(),
+            ..Heading::default()
+        }
+    }
+
     /// Fills the table, and writes and draws its conclusions.
     pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
         let scope = &scope.at("takeaway");
@@ -154,12 +163,7 @@ impl TakeawayPlan {
             decimals: 2,
         };
         let table = RenderedTable {
-            heading: Heading {
-                id: "takeaway".to_owned(),
-                title: self.title.clone(),
-                text: self.text.clone(),
-                ..Heading::default()
-            },
+            heading: self.heading(),
             lead,
             columns: columns(with_memory),
             parts: RenderedTable::single_part(
