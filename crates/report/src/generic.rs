@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
 use totune_evidence::select::runs::{Run, Runs};
+use totune_evidence::toml_file;
 use totune_record::{RunRow, StoredTables, Tables};
 
 use crate::arms::titles;
@@ -45,10 +45,11 @@ pub(crate) fn report_file(
     let datasets: BTreeSet<&str> = own(rows).map(|run| run.dataset.as_str()).collect();
     let group = |arm: &Arm| anyhow::Ok((arm.id(), toml::Value::Table(arm.group()?)));
     let groups = arms.iter().map(group).collect::<Result<Table>>()?;
-    let tasks = datasets.iter().map(|dataset| {
-        let task = task(card_folders, dataset, rows);
-        (dataset.to_string(), task.into())
-    });
+    let task = |dataset: &&str| {
+        let task = task(card_folders, dataset, rows)?;
+        anyhow::Ok((dataset.to_string(), toml::Value::Table(task)))
+    };
+    let tasks = datasets.iter().map(task).collect::<Result<Table>>()?;
     let question = "Every arm of these experiments on every dataset; a `report.toml` next to them would say what else to show.";
     let about = texts([
         ("title", paper),
@@ -70,7 +71,7 @@ pub(crate) fn report_file(
         ("paper", about.into()),
         ("profiles", meaning.into()),
         ("groups", groups.into()),
-        ("tasks", Table::from_iter(tasks).into()),
+        ("tasks", tasks.into()),
         ("table", vec![table].into()),
     ];
     let file = file.map(|(key, value): (&str, toml::Value)| (key.to_string(), value));
@@ -238,34 +239,38 @@ fn dividing(runs: &[&Run]) -> Option<String> {
     differ.into_iter().next()
 }
 
-fn task(card_folders: &[&Path], dataset: &str, rows: &StoredTables) -> Table {
-    let card = Card::read(card_folders, dataset);
-    let metric = card.metric().unwrap_or_else(|| scored_by(rows, dataset));
+fn task(card_folders: &[&Path], dataset: &str, rows: &StoredTables) -> Result<Table> {
+    let metric = metric_of_card(card_folders, dataset)?;
+    let metric = metric.unwrap_or_else(|| scored_by(rows, dataset));
     let mut task = texts([("title", dataset), ("unit", &metric), ("metric", &metric)]);
     task.insert("datasets".into(), vec![dataset].into());
-    task
+    Ok(task)
 }
 
 /// The part of a dataset's card that is needed here.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Card {
     #[serde(default)]
     metrics: Vec<String>,
+    /// Name of the card that has the keys which are not in this one.
+    extends: Option<String>,
 }
 
-impl Card {
-    fn read(card_folders: &[&Path], dataset: &str) -> Self {
-        let file = format!("datasets/{dataset}.toml");
-        let mut texts = card_folders
-            .iter()
-            .filter_map(|folder| fs::read_to_string(folder.join(&file)).ok());
-        let text = texts.next().unwrap_or_default();
-        toml::from_str(&text).unwrap_or_default()
+/// The first metric of a dataset's card, or of the one that it extends; `None` where no folder has the card.
+fn metric_of_card(card_folders: &[&Path], dataset: &str) -> Result<Option<String>> {
+    let file = |folder: &&Path| folder.join("datasets").join(format!("{dataset}.toml"));
+    let mut path = card_folders.iter().map(file).find(|path| path.is_file());
+    while let Some(card) = &path {
+        let name = card.file_name().unwrap_or_default().to_string_lossy();
+        let found: Card = toml_file::read(card, &format!("datasets/{name}"))?;
+        if let Some(metric) = found.metrics.first() {
+            return Ok(Some(metric.clone()));
+        }
+        path = found
+            .extends
+            .map(|other| card.with_file_name(format!("{other}.toml")));
     }
-
-    fn metric(&self) -> Option<String> {
-        self.metrics.first().cloned()
-    }
+    Ok(None)
 }
 
 /// The first usual metric that runs on a dataset were scored by.

@@ -14,6 +14,7 @@ use crate::FIXTURE;
 use crate::tables::takeaway::Headline;
 use totune_evidence::claims::Judged;
 use totune_evidence::select::runs::Runs;
+use totune_record::{create_folder, write_atomically};
 
 /// File of a report's folder that the index is made of.
 pub(crate) const SUMMARY: &str = "summary.json";
@@ -97,11 +98,8 @@ pub fn index(project_root: &Path) -> Result<PathBuf> {
         reports => shown(summaries),
     })?;
     let target = reports.join("index.html");
-    let temporary = reports.join(format!(".index.{}.tmp", std::process::id()));
-    let context = || format!("{}: could not be written", target.display());
-    fs::create_dir_all(&reports).with_context(context)?;
-    fs::write(&temporary, page).with_context(context)?;
-    fs::rename(&temporary, &target).with_context(context)?;
+    create_folder(&reports)?;
+    write_atomically(&target, page.as_bytes())?;
     Ok(target)
 }
 

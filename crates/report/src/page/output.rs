@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use anyhow::{Context, Result};
+use totune_record::{create_folder, sync_folder, unique_name};
 
 use crate::tables::rendered::RenderedTable;
 
@@ -23,15 +23,13 @@ impl Staged {
             .file_name()
             .context("a report folder has a name")?
             .to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", process::id()));
+        let temporary = target.with_file_name(format!(".{name}.{}.tmp", unique_name()));
         let staged = Self {
             target: target.to_owned(),
             temporary,
             files: vec![],
         };
-        remove(&staged.temporary)?;
-        fs::create_dir_all(&staged.temporary)
-            .with_context(|| format!("{}: could not be created", staged.temporary.display()))?;
+        create_folder(&staged.temporary)?;
         Ok(staged)
     }
 
@@ -82,6 +80,9 @@ impl Staged {
                 let _ = fs::rename(&old, &self.target);
             }
             return Err(error).with_context(context);
+        }
+        if let Some(folder) = self.target.parent() {
+            sync_folder(folder)?;
         }
         remove(&old)?;
         Ok(std::mem::take(&mut self.files))
