@@ -15,6 +15,10 @@
 //!
 //! This crate does not know papers, grids, result files, or how a device was chosen.
 
+// The settings of tests are a file that names this crate as its users do.
+#[cfg(test)]
+extern crate self as totune_adapt;
+
 mod batch;
 mod best;
 mod cache;
@@ -31,7 +35,7 @@ mod phase;
 mod plateau;
 mod recipe;
 mod regression;
-mod schedule;
+pub mod schedule;
 mod setup;
 mod state;
 mod stop;
@@ -60,7 +64,7 @@ pub use phase::{
 pub use plateau::Plateau;
 pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
 pub use regression::Regression;
-pub use schedule::{Bert, Constant, Linear, Polynomial, Schedule, SlantedTriangular};
+pub use schedule::Schedule;
 pub use setup::ModuleEdit;
 pub use state::{Checkpoints, TrainingState};
 pub use stop::StopRule;

@@ -51,16 +51,6 @@ impl Optimizer {
         })
     }
 
-    /// Returns the values of the released BERT code.
-    pub fn bert_adam() -> Self {
-        Self::BertAdam(Adam {
-            betas: [0.9, 0.999],
-            epsilon: 1e-6,
-            weight_decay: 0.01,
-            no_decay: BIAS_AND_NORM.map(String::from).to_vec(),
-        })
-    }
-
     /// Returns the settings that both kinds share.
     pub fn adam(&self) -> &Adam {
         match self {

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
+use totune_model::{PathMapper, PathVisitor, map_by_path, visit_by_path};
 
 /// The number of elements of every parameter, by path.
 pub fn sizes<M: Module>(module: &M) -> BTreeMap<String, usize> {
-    let mut visitor = Sizes::default();
-    module.visit(&mut visitor);
-    visitor.sizes
+    visit_by_path(module, Sizes::default()).0
 }
 
 /// Returns the device of a module, without autodiff.
@@ -21,11 +20,7 @@ pub(crate) fn device_of<M: Module>(module: &M) -> Result<Device> {
 
 /// Requires gradients of the parameters for which `trainable` returns true, and of no others.
 pub fn require_gradients<M: Module>(module: M, trainable: &dyn Fn(&str) -> bool) -> M {
-    let mut mapper = RequireGradients {
-        path: Vec::new(),
-        trainable,
-    };
-    module.map(&mut mapper)
+    map_by_path(module, &mut RequireGradients { trainable })
 }
 
 /// Returns the module with a copy of every number of its own.
@@ -57,46 +52,30 @@ pub type Values = BTreeMap<String, TensorData>;
 
 /// Copies the values of the parameters for whose path `wanted` returns true.
 pub fn copy<M: Module>(module: &M, wanted: &dyn Fn(&str) -> bool) -> Values {
-    let mut visitor = Copy {
-        path: Vec::new(),
+    let copy = Copy {
         wanted,
         values: BTreeMap::new(),
     };
-    module.visit(&mut visitor);
-    visitor.values
+    visit_by_path(module, copy).values
 }
 
 /// Returns the module with these values for these parameters.
 pub(crate) fn restore<M: Module>(module: M, values: Values) -> M {
-    let mut mapper = Restore {
-        path: Vec::new(),
-        values,
-    };
-    module.map(&mut mapper)
+    map_by_path(module, &mut Restore { values })
 }
 
 struct Copy<'a> {
-    path: Vec<String>,
     wanted: &'a dyn Fn(&str) -> bool,
     values: Values,
 }
 
-impl ModuleVisitor for Copy<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let path = self.path.join(".");
-        if (self.wanted)(&path) {
+impl PathVisitor for Copy<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
+        if (self.wanted)(path) {
             // Converting gives the bytes a place of their own, where `into_data` may share those of the tensor.
             let data = param.val().into_data();
             self.values.insert(
-                path,
+                path.to_string(),
                 TensorData::from_bytes_vec(
                     data.as_bytes().to_vec(),
                     data.shape().clone(),
@@ -116,21 +95,12 @@ impl ModuleMapper for DeepCopy {
 }
 
 struct Restore {
-    path: Vec<String>,
     values: Values,
 }
 
-impl ModuleMapper for Restore {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(data) = self.values.remove(&self.path.join(".")) else {
+impl PathMapper for Restore {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(data) = self.values.remove(path) else {
             return param;
         };
         param.map(|value| {
@@ -142,42 +112,22 @@ impl ModuleMapper for Restore {
 }
 
 #[derive(Default)]
-struct Sizes {
-    path: Vec<String>,
-    sizes: BTreeMap<String, usize>,
-}
+struct Sizes(BTreeMap<String, usize>);
 
-impl ModuleVisitor for Sizes {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Sizes {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         let size = param.lazy_shape().num_elements();
-        self.sizes.insert(self.path.join("."), size);
+        self.0.insert(path.to_string(), size);
     }
 }
 
 struct RequireGradients<'a> {
-    path: Vec<String>,
     trainable: &'a dyn Fn(&str) -> bool,
 }
 
-impl ModuleMapper for RequireGradients<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let trainable = (self.trainable)(&self.path.join("."));
+impl PathMapper for RequireGradients<'_> {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let trainable = (self.trainable)(path);
         param.set_require_grad(trainable)
     }
 }

@@ -2,66 +2,22 @@
 
 use std::path::Path;
 
-use totune_data::{Pairs, WordContext};
-use totune_model::{
-    Architecture, EncoderCatalogue, HeadSpec, LinearSpec, LstmState, Pooling, Switch,
-};
+use totune_model::{Architecture, EncoderCatalogue};
 
-use crate::optimizer::Optimizer;
 use crate::phase::{Assignment, Plan};
-use crate::schedule::{Constant, Schedule};
-use crate::stop::StopRule;
 use crate::strategy::Adaptation;
-use crate::training::{Cache, ClassLoss, Clip, Dtype, Select, TestScores, Training};
+use crate::training::Training;
+
+#[path = "../tests/adapt/common/settings.rs"]
+mod settings;
+
+pub(crate) use settings::{linear, training};
 
 /// Architecture of the encoder with this card.
 pub(crate) fn architecture(encoder: &str) -> Architecture {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
     let cards = EncoderCatalogue::read(&folder).expect("cards");
     cards.find(encoder).expect("a card").architecture.clone()
-}
-
-/// The linear head of some settings.
-pub(crate) fn linear(settings: &mut Training) -> &mut LinearSpec {
-    match &mut settings.head {
-        HeadSpec::Linear(spec) => spec,
-        _ => unreachable!("these settings have a linear head"),
-    }
-}
-
-/// Plain settings around one adaptation.
-pub(crate) fn training(adaptation: Adaptation) -> Training {
-    Training {
-        head: HeadSpec::Linear(LinearSpec {
-            pooling: Pooling::Pooler,
-            layers: totune_model::Layers::Top,
-            dropout: 0.1,
-        }),
-        adaptation,
-        optimizer: Optimizer::adamw(),
-        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
-        batch_size: 4,
-        evaluation_batch_size: 8,
-        epochs: 1,
-        loss: ClassLoss::default(),
-        l2_sp: 0.0,
-        restarts: 0,
-        stop: StopRule::Epochs {},
-        max_length: 16,
-        dropout: 0.1,
-        frozen_dropout: Switch::On,
-        clip: Clip::GlobalNorm { max: 1.0 },
-        bucketing: Switch::Off,
-        dtype: Dtype::F32,
-        cache: Cache::Off,
-        pairs: Pairs::Joint,
-        context: WordContext::Sentence,
-        micro_batch_size: 0,
-        gradient_checkpointing: Switch::Off,
-        select: Select::Last,
-        test_scores: TestScores::EachEpoch,
-        state: LstmState::Reset,
-    }
 }
 
 /// The paths of an encoder of `n_layers` layers and its head, two for each part.

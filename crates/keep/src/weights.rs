@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::Param;
 use burn::tensor::{Device, Tensor, TensorData};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use totune_checkpoint::Checkpoint;
-use totune_model::{AnyEncoder, Classifier, Encoder, Weights};
+use totune_model::{AnyEncoder, Classifier, Encoder, PathMapper, Weights, map_by_path};
 
 use crate::form::{Form, PASSING, floats};
 use crate::manifest::Manifest;
@@ -106,14 +106,13 @@ pub(crate) fn read(
     let n_outputs = manifest.objective().n_outputs();
     let model = Classifier::new(encoder, &manifest.head, n_outputs, 0, device)?;
     let mut fill = Fill {
-        path: Vec::new(),
         manifest,
         files: &files,
         device,
         taken: BTreeSet::new(),
         problem: None,
     };
-    let model = model.map(&mut fill);
+    let model = map_by_path(model, &mut fill);
     if let Some(problem) = fill.problem {
         return Err(problem);
     }
@@ -144,7 +143,6 @@ impl Weights for Zeros {
 
 /// Loads stored values into a model.
 struct Fill<'a> {
-    path: Vec<String>,
     manifest: &'a Manifest,
     files: &'a BTreeMap<&'a str, Checkpoint>,
     device: &'a Device,
@@ -154,10 +152,10 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    fn value(&mut self, shape: &[usize]) -> Result<TensorData> {
+    fn value(&mut self, path: &str, shape: &[usize]) -> Result<TensorData> {
         let (architecture, saved_as) =
             (&self.manifest.encoder.architecture, &self.manifest.saved_as);
-        let (file, name) = place(architecture, saved_as, &self.path.join("."));
+        let (file, name) = place(architecture, saved_as, path);
         let checkpoint = self.files.get(file);
         let checkpoint =
             checkpoint.with_context(|| format!("weights: found no `{file}`, expected one"))?;
@@ -173,20 +171,12 @@ impl Fill<'_> {
     }
 }
 
-impl ModuleMapper for Fill<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+impl PathMapper for Fill<'_> {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         if self.problem.is_some() {
             return param;
         }
-        match self.value(&param.dims()) {
+        match self.value(path, &param.dims()) {
             Ok(data) => param.map(|_| Tensor::from_data(data, self.device)),
             Err(problem) => {
                 self.problem = Some(problem);

@@ -70,21 +70,20 @@ pub struct AdapterPlace<'a> {
 }
 
 impl<'a> AdapterPlace<'a> {
-    /// The two places of the layer with this index.
-    pub(crate) fn of_layer(
-        layer: usize,
-        attention: &'a mut Option<Adapter>,
-        feed_forward: &'a mut Option<Adapter>,
-    ) -> [Self; 2] {
-        let places = [
-            (Sublayer::Attention, attention),
-            (Sublayer::FeedForward, feed_forward),
-        ];
-        places.map(|(sublayer, adapter)| Self {
-            layer,
-            sublayer,
-            adapter,
-        })
+    /// The places in all layers of an encoder, given those of each, the attention's first.
+    pub(crate) fn of_layers(
+        layers: impl Iterator<Item = [&'a mut Option<Adapter>; 2]>,
+    ) -> Vec<Self> {
+        let sublayers = [Sublayer::Attention, Sublayer::FeedForward];
+        let places = layers.enumerate().flat_map(|(layer, adapters)| {
+            let places = sublayers.into_iter().zip(adapters);
+            places.map(move |(sublayer, adapter)| Self {
+                layer,
+                sublayer,
+                adapter,
+            })
+        });
+        places.collect()
     }
 }
 

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
 
-use crate::{AnyEncoder, Architecture, Bert, CardCheck, Elmo, TokenizerKind, Weights};
+use crate::{AnyEncoder, Architecture, CardCheck, TokenizerKind};
 
 /// One pretrained checkpoint, as described by its card.
 #[derive(Debug, Clone, Deserialize)]
@@ -101,23 +101,13 @@ pub struct Vocabulary {
 
 /// An encoder on a device, and the files that it was loaded from.
 #[derive(Debug)]
-pub struct LoadedEncoder<E = Bert> {
+pub struct LoadedEncoder {
     /// The network.
-    pub encoder: E,
+    pub encoder: AnyEncoder,
     /// Hash of the weights: of a single file its SHA-256.
     pub checkpoint_hash: String,
     /// Folder that it was loaded from; it also holds the tokenizer.
     pub dir: PathBuf,
-}
-
-impl<E> LoadedEncoder<E> {
-    fn map<F>(self, to: impl FnOnce(E) -> F) -> LoadedEncoder<F> {
-        LoadedEncoder {
-            encoder: to(self.encoder),
-            checkpoint_hash: self.checkpoint_hash,
-            dir: self.dir,
-        }
-    }
 }
 
 impl EncoderCard {
@@ -242,66 +232,18 @@ impl EncoderCard {
         ))
     }
 
-    /// Loads the checkpoint of a BERT, or of an architecture that shares its module (such as a RoBERTa), onto `device`.
+    /// Loads the checkpoint onto `device`.
     ///
     /// # Errors
-    /// When it does not exist, its hash is not the card's, a tensor is missing, unexpected or of another shape, or the
-    /// architecture is another one.
+    /// When it does not exist, its hash is not the card's, or a tensor is missing, unexpected or of another shape.
     pub fn load(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder> {
-        if let Architecture::Modernbert(_) | Architecture::DebertaV2(_) | Architecture::Elmo(_) =
-            self.architecture
-        {
-            return self.another("one with BERT's layers");
-        }
-        let of_bert = |any| match any {
-            AnyEncoder::Bert(bert) => bert,
-            _ => unreachable!("architectures with other modules were refused"),
-        };
-        Ok(self.load_any(roots, device)?.map(of_bert))
-    }
-
-    /// Loads the checkpoint of an ELMo onto `device`.
-    ///
-    /// # Errors
-    /// As [`EncoderCard::load`].
-    pub fn load_elmo(&self, roots: &[PathBuf], device: &Device) -> Result<LoadedEncoder<Elmo>> {
-        let Architecture::Elmo(options) = &self.architecture else {
-            return self.another("`elmo`");
-        };
-        self.load_as(roots, |weights| Elmo::load(options, weights, device))
-    }
-
-    /// Loads the checkpoint, whatever its architecture, onto `device`.
-    ///
-    /// # Errors
-    /// As [`EncoderCard::load`].
-    pub fn load_any(
-        &self,
-        roots: &[PathBuf],
-        device: &Device,
-    ) -> Result<LoadedEncoder<AnyEncoder>> {
-        self.load_as(roots, |weights| self.architecture.load(weights, device))
-    }
-
-    fn another<T>(&self, expected: &str) -> Result<T> {
-        bail!(
-            "encoder `{}`: the architecture is `{}`, expected {expected}",
-            self.name,
-            self.architecture
-        )
-    }
-
-    fn load_as<E: burn::module::Module>(
-        &self,
-        roots: &[PathBuf],
-        load: impl FnOnce(&mut dyn Weights) -> Result<E>,
-    ) -> Result<LoadedEncoder<E>> {
         let Some((dir, format, file)) = self.find(roots)? else {
             bail!(self.missing(roots).unwrap_or_default());
         };
         if self.untrained {
+            let mut initial = self.architecture.initial(RANDOM_SEED);
             return Ok(LoadedEncoder {
-                encoder: load(&mut *self.architecture.initial(RANDOM_SEED))?,
+                encoder: self.architecture.load(&mut *initial, device)?,
                 checkpoint_hash: format!("random weights of seed {RANDOM_SEED}"),
                 dir,
             });
@@ -317,7 +259,7 @@ impl EncoderCard {
             );
         }
         let mut weights = Published::new(checkpoint, self.architecture.naming())?;
-        let encoder = load(&mut weights)?;
+        let encoder = self.architecture.load(&mut weights, device)?;
         weights.finish(&self.ignore)?;
         let parameters = burn::module::Module::num_params(&encoder) as u64;
         ensure!(

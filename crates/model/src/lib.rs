@@ -14,6 +14,7 @@
 mod adapter;
 mod architecture;
 mod batch;
+mod by_path;
 mod card;
 mod check;
 mod classifier;
@@ -36,6 +37,7 @@ mod weights;
 pub use adapter::{Adapter, AdapterPlace, AdapterSpec, Sublayer};
 pub use architecture::Architecture;
 pub use batch::{Segment, TokenBatch, WordPlaces, Words};
+pub use by_path::{PathMapper, PathVisitor, map_by_path, visit_by_path};
 pub use card::{EncoderCard, EncoderCatalogue, LoadedEncoder, SentenceVector, Vocabulary};
 pub use check::CardCheck;
 pub use classifier::{Classifier, FrozenOutput};

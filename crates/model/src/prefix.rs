@@ -40,6 +40,16 @@ pub struct PrefixPlace<'a> {
     pub prefix: &'a mut Option<Prefix>,
 }
 
+impl<'a> PrefixPlace<'a> {
+    /// The places in all layers of an encoder.
+    pub(crate) fn of_layers(layers: impl Iterator<Item = &'a mut Option<Prefix>>) -> Vec<Self> {
+        let places = layers.enumerate();
+        places
+            .map(|(layer, prefix)| Self { layer, prefix })
+            .collect()
+    }
+}
+
 impl Prefix {
     /// Creates the prefix of the attention at `path`, which has a random stream of its own.
     pub(crate) fn new(

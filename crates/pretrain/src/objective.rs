@@ -54,9 +54,4 @@ impl Likelihood {
     pub fn perplexity(&self) -> f64 {
         (self.nats / self.n as f64).exp()
     }
-
-    /// Perplexity of the unigram model.
-    pub fn unigram_perplexity(&self) -> f64 {
-        (self.unigram_nats / self.n as f64).exp()
-    }
 }

@@ -1,8 +1,9 @@
 //! Freezing of layers whose gradients have settled (Liu et al. 2021).
 
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
+use totune_model::{PathVisitor, visit_by_path};
 
 use crate::phase::{Freezing, block};
 use crate::state::{Exact, NormProgress};
@@ -19,12 +20,11 @@ pub(super) struct GradientNorms {
 impl GradientNorms {
     /// Adds the gradients of a step.
     pub fn add<M: Module>(&mut self, model: &M, gradients: &GradientsParams) {
-        let mut adder = Adder {
-            path: Vec::new(),
+        let adder = Adder {
             gradients,
             squares: &mut self.squares,
         };
-        model.visit(&mut adder);
+        visit_by_path(model, adder);
     }
 
     /// The sums so far as numbers, for a checkpoint.
@@ -80,23 +80,14 @@ fn settled(changes: &[f64], share: f64) -> usize {
 }
 
 struct Adder<'a> {
-    path: Vec<String>,
     gradients: &'a GradientsParams,
     squares: &'a mut Vec<Option<Tensor<1>>>,
 }
 
-impl ModuleVisitor for Adder<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Adder<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         let gradient = self.gradients.get::<D>(param.id);
-        let Some((block, gradient)) = block(&self.path.join(".")).zip(gradient) else {
+        let Some((block, gradient)) = block(path).zip(gradient) else {
             return;
         };
         let square = gradient.square().sum();

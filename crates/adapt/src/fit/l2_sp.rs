@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
+use totune_model::{PathVisitor, visit_by_path};
 
 use crate::parameters::copy;
 
@@ -46,31 +47,22 @@ impl Pretrained {
 
     /// Adds the gradient of the penalty, `strength (w - w0)`, to that of each parameter which has one.
     pub fn pull<M: Module>(&self, model: &M, gradients: &mut GradientsParams) {
-        model.visit(&mut Pull {
-            path: Vec::new(),
+        let pull = Pull {
             pretrained: self,
             gradients,
-        });
+        };
+        visit_by_path(model, pull);
     }
 }
 
 struct Pull<'a> {
-    path: Vec<String>,
     pretrained: &'a Pretrained,
     gradients: &'a mut GradientsParams,
 }
 
-impl ModuleVisitor for Pull<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(from) = self.pretrained.values.get(&self.path.join(".")) else {
+impl PathVisitor for Pull<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
+        let Some(from) = self.pretrained.values.get(path) else {
             return;
         };
         if let Some(gradient) = self.gradients.remove::<D>(param.id) {
@@ -84,6 +76,7 @@ impl ModuleVisitor for Pull<'_> {
 
 #[cfg(test)]
 mod tests {
+    use burn::module::ModuleVisitor;
     use totune_model::{BertConfig, RandomWeights, Shape};
 
     use super::*;

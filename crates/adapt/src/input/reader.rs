@@ -165,7 +165,7 @@ mod tests {
 
     use burn::tensor::Device;
     use totune_data::{Catalogue, Input};
-    use totune_model::{AnyEncoder, Encoder, EncoderCatalogue, LoadedEncoder};
+    use totune_model::{Encoder, EncoderCatalogue, LoadedEncoder};
 
     use super::*;
 
@@ -174,10 +174,10 @@ mod tests {
         root.join(path)
     }
 
-    fn open(name: &str, change: impl Fn(&mut LoadedEncoder<AnyEncoder>)) -> Result<Reader> {
+    fn open(name: &str, change: impl Fn(&mut LoadedEncoder)) -> Result<Reader> {
         let cards = EncoderCatalogue::read(&project("encoders"))?;
         let card = cards.find(name)?;
-        let mut loaded = card.load_any(&[project("fixtures/encoders")], &Device::flex())?;
+        let mut loaded = card.load(&[project("fixtures/encoders")], &Device::flex())?;
         change(&mut loaded);
         let lowercase = card.vocabulary.lowercase;
         let pad_id = loaded.encoder.pad_id();
@@ -189,7 +189,7 @@ mod tests {
         let hash = |name| open(name, |_| ()).expect("a reader").hash().to_string();
         assert_eq!(hash("fixture-elmo"), characters::NAME);
         assert_ne!(hash("fixture-bert"), hash("roberta-tiny"));
-        let elsewhere = |loaded: &mut LoadedEncoder<AnyEncoder>| {
+        let elsewhere = |loaded: &mut LoadedEncoder| {
             loaded.dir = project("fixtures/encoders/fixture-bert");
         };
         for name in ["roberta-tiny", "xlm-roberta-tiny", "albert-tiny"] {

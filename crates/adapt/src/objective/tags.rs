@@ -63,7 +63,7 @@ pub(super) fn padded<'a>(
 pub(super) fn tags(output: Output) -> Tags {
     match output {
         Output::Tags(tags) => tags,
-        Output::Labels(_) => panic!("a objective about words needs a tagger"),
+        Output::Labels(_) => panic!("an objective about words needs a tagger"),
     }
 }
 

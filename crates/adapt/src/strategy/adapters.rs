@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::{AdapterSpec, Architecture, Sublayer};
 
-use super::{Adaptation, Strategy, Trainable};
+use super::{Adaptation, Planner, Trainable};
 use crate::phase::{Defaults, Plan};
 use crate::setup::ModuleEdit;
 
@@ -47,7 +47,7 @@ impl Adapters {
     }
 }
 
-impl Strategy for Adapters {
+impl Planner for Adapters {
     fn label(&self) -> String {
         let after: Vec<String> = self.after.iter().map(ToString::to_string).collect();
         let label = format!("adapters-{} after {}", self.width, after.join(" and "));

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::Architecture;
 
-use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Full, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Freezing, Plan};
 
 /// Begins as full fine-tuning; after each epoch from the second on, the lowest layers whose gradient norms have changed
@@ -43,7 +43,7 @@ impl AutoFreeze {
     }
 }
 
-impl Strategy for AutoFreeze {
+impl Planner for AutoFreeze {
     fn label(&self) -> String {
         format!("auto-freeze {}", self.share)
     }

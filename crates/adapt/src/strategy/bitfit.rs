@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use totune_model::Architecture;
 
-use super::{Adaptation, Strategy, Trainable};
+use super::{Adaptation, Planner, Trainable};
 use crate::phase::{Defaults, Plan};
 
 /// Trains the biases of the encoder and the whole head.
@@ -82,7 +82,7 @@ impl BitFit {
     }
 }
 
-impl Strategy for BitFit {
+impl Planner for BitFit {
     fn label(&self) -> String {
         let mut label = "bitfit".to_string();
         if let Biases::Of(modules) = &self.biases {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 
 /// Trains only the head.
@@ -30,7 +30,7 @@ impl Frozen {
     }
 }
 
-impl Strategy for Frozen {
+impl Planner for Frozen {
     fn label(&self) -> String {
         "frozen".into()
     }

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::Architecture;
 
-use super::{Adaptation, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 use crate::setup::ModuleEdit;
 
@@ -23,7 +23,7 @@ pub struct Full {
     pub embeddings: Trainable,
     /// Factor of the learning rate from each layer to the next lower one, down to the embeddings; the pooler and the
     /// top layer have `lr`.
-    #[serde(default = "super::no_decay")]
+    #[serde(default = "super::no_layer_decay")]
     pub layer_decay: f64,
     /// Number of top layers whose weights are drawn anew before training, together with the pooler (Zhang et al. 2021,
     /// section 5).
@@ -45,7 +45,7 @@ impl Full {
     }
 }
 
-impl Strategy for Full {
+impl Planner for Full {
     fn label(&self) -> String {
         let label = format!("full{}", super::decaying(self.layer_decay));
         match self.reinitialised_layers {

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::Architecture;
 
-use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Full, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, OptimizerState, Plan};
 use crate::stop::StopRule;
 
@@ -52,7 +52,7 @@ impl GradualUnfreezing {
     }
 }
 
-impl Strategy for GradualUnfreezing {
+impl Planner for GradualUnfreezing {
     fn label(&self) -> String {
         let decaying = super::decaying(self.layer_decay);
         format!("gradual-unfreezing{decaying}")

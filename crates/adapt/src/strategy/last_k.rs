@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::Architecture;
 
-use super::{Adaptation, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 
 /// Trains the head and the `k` layers nearest to it.
@@ -25,7 +25,7 @@ pub struct LastK {
     pub embeddings: Trainable,
     /// Factor of the learning rate from each layer to the next lower one, down to the embeddings; the pooler and the
     /// top layer have `lr`.
-    #[serde(default = "super::no_decay")]
+    #[serde(default = "super::no_layer_decay")]
     pub layer_decay: f64,
 }
 
@@ -44,7 +44,7 @@ impl LastK {
     }
 }
 
-impl Strategy for LastK {
+impl Planner for LastK {
     fn label(&self) -> String {
         format!("last-{}{}", self.k, super::decaying(self.layer_decay))
     }

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::{Architecture, LowRankSpec};
 
-use super::{Adaptation, Strategy, Trainable};
+use super::{Adaptation, Planner, Trainable};
 use crate::phase::{Defaults, Plan};
 use crate::setup::ModuleEdit;
 
@@ -53,7 +53,7 @@ impl Lora {
     }
 }
 
-impl Strategy for Lora {
+impl Planner for Lora {
     fn label(&self) -> String {
         let label = format!("lora-{} of {}", self.rank, self.targets.join(" and "));
         super::of_top(label, self.k)

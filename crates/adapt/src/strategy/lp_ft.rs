@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use totune_model::Switch;
 
-use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Full, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, LinearProbe, Plan};
 use crate::regression::Regression;
 
@@ -30,7 +30,7 @@ pub struct LpFt {
     /// Word, position and type embeddings and their layer norm.
     pub embeddings: Trainable,
     /// Factor of the learning rate from each layer to the next lower one.
-    #[serde(default = "super::no_decay")]
+    #[serde(default = "super::no_layer_decay")]
     pub layer_decay: f64,
 }
 
@@ -55,7 +55,7 @@ impl LpFt {
     }
 }
 
-impl Strategy for LpFt {
+impl Planner for LpFt {
     fn label(&self) -> String {
         format!("lp-ft{}", super::decaying(self.layer_decay))
     }

@@ -3,7 +3,7 @@
 //! A strategy is a pure function. It names parameters by path (`head`, `encoder.pooler`, `encoder.layers.<i>`,
 //! `encoder.embeddings`) and decides; the training loop executes. The head is trained in all of them.
 //!
-//! To add one: a file here with its settings, what they mean (`Strategy`) and its phases as a table, and a variant of
+//! To add one: a file here with its settings, what they mean (`Planner`) and its phases as a table, and a variant of
 //! [`Adaptation`].
 
 use std::ops::Range;
@@ -79,17 +79,17 @@ pub enum Trainable {
 }
 
 /// Interface of a strategy. The defaults are those of one phase without settings of its own that have a range.
-trait Strategy {
+trait Planner {
     /// Short name in tables and figures.
     fn label(&self) -> String;
 
     /// Peak learning rate; of several phases, that of the last.
     fn lr(&self) -> f64;
 
-    /// Peak learning rate of the head in the phase that has [`Strategy::lr`], if it is set.
+    /// Peak learning rate of the head in the phase that has [`Planner::lr`], if it is set.
     fn head_lr(&self) -> Option<f64>;
 
-    /// Key of [`Strategy::head_lr`] in the settings.
+    /// Key of [`Planner::head_lr`] in the settings.
     fn head_lr_key(&self) -> &'static str {
         "head-lr"
     }
@@ -131,7 +131,7 @@ trait Strategy {
 }
 
 impl Adaptation {
-    fn strategy(&self) -> &dyn Strategy {
+    fn planner(&self) -> &dyn Planner {
         match self {
             Self::Frozen(settings) => settings,
             Self::Full(settings) => settings,
@@ -149,44 +149,44 @@ impl Adaptation {
 
     /// Short name in tables and figures: `frozen`, `full`, `last-2`, `full, rates x0.9`.
     pub fn label(&self) -> String {
-        self.strategy().label()
+        self.planner().label()
     }
 
     /// Peak learning rate; of several phases, that of the last.
     pub fn lr(&self) -> f64 {
-        self.strategy().lr()
+        self.planner().lr()
     }
 
     /// Peak learning rate of the head where it differs from [`Adaptation::lr`] in the same phase.
     pub fn head_lr(&self) -> Option<f64> {
-        self.strategy().head_lr()
+        self.planner().head_lr()
     }
 
     /// Key of [`Adaptation::head_lr`] in the settings: `head-lr`, or the name that a strategy of several phases has for
     /// it in that one.
     pub fn head_lr_key(&self) -> &'static str {
-        self.strategy().head_lr_key()
+        self.planner().head_lr_key()
     }
 
     /// Number of epochs of all phases, at most, for a run with `epochs`.
     pub fn epochs(&self, epochs: usize) -> usize {
-        self.strategy().epochs(epochs)
+        self.planner().epochs(epochs)
     }
 
     /// Key of the strategy's setting that depends on scores on dev, if there is one.
     pub fn looks_at_dev(&self) -> Option<&'static str> {
-        self.strategy().looks_at_dev()
+        self.planner().looks_at_dev()
     }
 
     /// Strategy of one phase that trains the largest set of parameters that this one trains in a phase: a step of this
     /// one takes no longer.
     pub fn in_one_phase(&self) -> Self {
-        self.strategy().in_one_phase()
+        self.planner().in_one_phase()
     }
 
     /// Returns the plan for an encoder of `n_layers` layers, with `defaults` for everything else.
     pub fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
-        self.strategy().plan(defaults, n_layers)
+        self.planner().plan(defaults, n_layers)
     }
 
     /// Refuses an architecture without the modules that the strategy trains.
@@ -194,7 +194,7 @@ impl Adaptation {
     /// # Errors
     /// When it lacks them.
     pub fn check_architecture(&self, architecture: &Architecture) -> Result<()> {
-        match self.strategy().missing_in(architecture) {
+        match self.planner().missing_in(architecture) {
             None => Ok(()),
             Some(missing) => bail!(
                 "found `{}`, expected another strategy: `{architecture}` has no {missing}",
@@ -208,7 +208,7 @@ impl Adaptation {
     /// # Errors
     /// When it lacks one; the message lists those it has.
     pub fn check_modules(&self, architecture: &Architecture) -> Result<()> {
-        self.strategy().check_modules(architecture)
+        self.planner().check_modules(architecture)
     }
 
     /// Refuses values that no encoder allows, naming the key.
@@ -217,7 +217,7 @@ impl Adaptation {
         if let Some(lr) = self.head_lr() {
             check_rate(&format!("adaptation.{}", self.head_lr_key()), lr)?;
         }
-        self.strategy().validate()
+        self.planner().validate()
     }
 }
 
@@ -230,7 +230,7 @@ fn decaying(layer_decay: f64) -> String {
     }
 }
 
-fn no_decay() -> f64 {
+fn no_layer_decay() -> f64 {
     1.0
 }
 

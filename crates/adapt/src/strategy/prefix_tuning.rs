@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_model::{Architecture, PrefixSpec};
 
-use super::{Adaptation, Strategy, Trainable};
+use super::{Adaptation, Planner, Trainable};
 use crate::phase::{Defaults, Plan};
 use crate::setup::ModuleEdit;
 
@@ -42,7 +42,7 @@ impl PrefixTuning {
     }
 }
 
-impl Strategy for PrefixTuning {
+impl Planner for PrefixTuning {
     fn label(&self) -> String {
         super::of_top(format!("prefix-{}", self.length), self.k)
     }

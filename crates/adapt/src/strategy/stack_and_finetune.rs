@@ -5,7 +5,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Adaptation, Full, Strategy, Trainable, TrainedLayers};
+use super::{Adaptation, Full, Planner, Trainable, TrainedLayers};
 use crate::phase::{Defaults, Plan};
 use crate::stop::StopRule;
 
@@ -31,7 +31,7 @@ pub struct StackAndFinetune {
     /// Word, position and type embeddings and their layer norm, in the second phase.
     pub embeddings: Trainable,
     /// Factor of the learning rate from each layer to the next lower one, in the second phase.
-    #[serde(default = "super::no_decay")]
+    #[serde(default = "super::no_layer_decay")]
     pub layer_decay: f64,
 }
 
@@ -56,7 +56,7 @@ impl StackAndFinetune {
     }
 }
 
-impl Strategy for StackAndFinetune {
+impl Planner for StackAndFinetune {
     fn label(&self) -> String {
         let decaying = super::decaying(self.layer_decay);
         format!("stack-and-finetune{decaying}")

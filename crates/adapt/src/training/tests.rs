@@ -1,6 +1,7 @@
 //! Tests of the module above.
 
 use super::*;
+use crate::optimizer::Adam;
 use crate::schedule::Linear;
 use crate::strategy::{Frozen, Full, LastK};
 use crate::test_support::{linear, training};
@@ -32,7 +33,10 @@ const TOML: &str = r#"
 fn settings_read_as_they_are_written() {
     let read: Training = toml::from_str(TOML).expect("valid settings");
     let mut expected = training(Adaptation::LastK(LastK::new(2, 5e-5)));
-    expected.optimizer = Optimizer::bert_adam();
+    expected.optimizer = Optimizer::BertAdam(Adam {
+        epsilon: 1e-6,
+        ..expected.optimizer.adam().clone()
+    });
     expected.schedule = Schedule::Linear(Linear { warmup: 0.1 });
     expected.batch_size = 32;
     expected.evaluation_batch_size = 64;

@@ -52,6 +52,20 @@ pub fn merge_low_rank<E: Encoder>(mut encoder: E) -> E {
     encoder
 }
 
+/// The linear layers of an encoder, given those of each of its layers, whose paths within it are `names`:
+/// [`Encoder::linears`].
+pub(super) fn linears<'a, const N: usize>(
+    names: &[&str],
+    layers: impl Iterator<Item = [&'a mut Linear; N]>,
+) -> Vec<(usize, String, &'a mut Linear)> {
+    assert_eq!(names.len(), N, "a path for each linear layer");
+    let linears = layers.enumerate().flat_map(|(layer, linears)| {
+        let named = names.iter().zip(linears);
+        named.map(move |(name, linear)| (layer, name.to_string(), linear))
+    });
+    linears.collect()
+}
+
 /// The names of linear layers within a layer of the encoder, each once.
 fn names(linears: &[(usize, String, &mut Linear)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();

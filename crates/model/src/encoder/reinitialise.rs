@@ -2,36 +2,32 @@
 
 use std::ops::Range;
 
-use burn::module::{ModuleMapper, Param};
+use burn::module::Param;
 use burn::tensor::{Tensor, TensorData};
 
 use super::Encoder;
+use crate::by_path::{PathMapper, map_by_path};
 use crate::init::{Draws, INIT_SD};
 
 /// Returns the encoder with the pooler and these layers as before pre-training: weights normal with the standard
 /// deviation of the released BERT, truncated at two of them, biases zero, and normalisations without effect. Each tensor
 /// has a random stream of its own, by `seed` and path.
 pub fn reinitialise<E: Encoder>(encoder: E, layers: Range<usize>, seed: u64) -> E {
-    let mut mapper = Reinitialise {
-        path: Vec::new(),
-        layers,
-        seed,
-    };
-    encoder.map(&mut mapper)
+    map_by_path(encoder, &mut Reinitialise { layers, seed })
 }
 
 struct Reinitialise {
-    path: Vec<String>,
     layers: Range<usize>,
     seed: u64,
 }
 
 impl Reinitialise {
-    fn is_meant(&self) -> bool {
-        match self.path.first().map(String::as_str) {
+    fn is_meant(&self, path: &str) -> bool {
+        let mut names = path.split('.');
+        match names.next() {
             Some("pooler") => true,
             Some("layers") => {
-                let index = self.path.get(1).and_then(|index| index.parse().ok());
+                let index = names.next().and_then(|index| index.parse().ok());
                 index.is_some_and(|index| self.layers.contains(&index))
             }
             _ => false,
@@ -39,20 +35,11 @@ impl Reinitialise {
     }
 }
 
-impl ModuleMapper for Reinitialise {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if !self.is_meant() {
+impl PathMapper for Reinitialise {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !self.is_meant(path) {
             return param;
         }
-        let path = self.path.join(".");
         let seed = self.seed;
         param.map(|value| {
             let (shape, n) = (value.dims(), value.shape().num_elements());
@@ -60,7 +47,7 @@ impl ModuleMapper for Reinitialise {
                 // The only vectors but biases are the scales of normalisations.
                 1 if path.ends_with("weight") => vec![1.0; n],
                 1 => vec![0.0; n],
-                _ => Draws::named(seed, &path).truncated_normals(n, INIT_SD),
+                _ => Draws::named(seed, path).truncated_normals(n, INIT_SD),
             };
             let required = value.is_require_grad();
             let device = value.inner().device();

@@ -49,7 +49,8 @@ pub use observer::{Call, Calls, observed};
 pub use prefix::PrefixWeights;
 pub(crate) use prefix::prefixed_attention;
 pub use products::{
-    Bf16Products, F32Products, OneDnnSpeeds, Products, Speeds, products, resume_products,
+    Bf16Products, F32Products, OneDnnSpeeds, Products, Speeds, check_environment, products,
+    resume_products,
 };
 pub use projected_lstm::{
     Clip, Direction, Memory, projected_bilstm, projected_lstm, projected_lstm_from,

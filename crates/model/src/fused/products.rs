@@ -11,6 +11,8 @@
 #[cfg(feature = "tch")]
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use anyhow::{Result, bail, ensure};
+
 /// Implementation of products of bfloat16 operands on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bf16Products {
@@ -120,40 +122,48 @@ impl Products {
 
     /// Applies the choices in `TOTUNE_F32_PRODUCTS` (`default`, `onednn`) and `TOTUNE_BF16_PRODUCTS` (`native`,
     /// `as-f32`).
+    ///
+    /// # Errors
+    /// When one of them holds another word, or a choice that this processor lacks.
     #[cfg_attr(not(feature = "tch"), allow(dead_code))]
-    fn overridden(mut self, variable: impl Fn(&str) -> Option<String>) -> Self {
+    fn overridden(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let has_onednn = self.has_onednn();
         let available = |name: &str, value: &str| {
-            assert!(
+            ensure!(
                 has_onednn,
                 "{name}: found `{value}`, which needs oneDNN; LibTorch has no products by oneDNN on this processor"
             );
+            Ok(())
         };
-        let name = "TOTUNE_F32_PRODUCTS";
+        let [name, _] = VARIABLES;
         if let Some(value) = variable(name) {
             self.f32 = match value.as_str() {
                 "default" => F32Products::Default,
                 "onednn" => {
-                    available(name, &value);
+                    available(name, &value)?;
                     F32Products::OneDnn
                 }
-                _ => panic!("{name}: found `{value}`, expected default or onednn"),
+                _ => bail!("{name}: found `{value}`, expected default or onednn"),
             };
         }
-        let name = "TOTUNE_BF16_PRODUCTS";
+        let [_, name] = VARIABLES;
         if let Some(value) = variable(name) {
             self.bf16 = match value.as_str() {
                 "native" => {
-                    available(name, &value);
+                    available(name, &value)?;
                     Bf16Products::Native
                 }
                 "as-f32" => Bf16Products::AsF32,
-                _ => panic!("{name}: found `{value}`, expected native or as-f32"),
+                _ => bail!("{name}: found `{value}`, expected native or as-f32"),
             };
         }
-        self
+        Ok(self)
     }
 }
+
+/// Environment variables that override the measurement: of f32 products, of bfloat16 ones.
+#[cfg_attr(not(feature = "tch"), allow(dead_code))]
+const VARIABLES: [&str; 2] = ["TOTUNE_F32_PRODUCTS", "TOTUNE_BF16_PRODUCTS"];
 
 /// Names of the four choices.
 const NAMES: [&str; 4] = [
@@ -187,27 +197,54 @@ pub fn resume_products(name: Option<&str>) {
     let _ = name;
 }
 
+/// Checks the environment variables that override the measurement, so that a program can refuse them before it begins.
+/// Where one is set, this measures as [`products`] does.
+///
+/// # Errors
+/// When one holds an unknown word, or a choice that this processor lacks. Without LibTorch none has an effect.
+pub fn check_environment() -> Result<()> {
+    #[cfg(feature = "tch")]
+    if VARIABLES.iter().any(|name| variable(name).is_some()) {
+        measured().overridden(variable)?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "tch")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The fastest implementations on this processor.
+#[cfg(feature = "tch")]
+fn measured() -> Products {
+    let speeds = super::shim::product_speeds();
+    let speeds = speeds.map(|[default, f32, bf16]| Speeds {
+        default,
+        onednn: (f32 > 0.0 && bf16 > 0.0).then_some(OneDnnSpeeds { f32, bf16 }),
+    });
+    speeds.map_or(Products::DEFAULT, Products::fastest)
+}
+
 /// Returns the implementations of products on the CPU; the first caller measures them, which takes about 10 ms.
 ///
 /// # Panics
-/// When an environment variable that overrides the measurement holds an unknown word.
+/// Where [`check_environment`] returns an error.
 pub fn products() -> Products {
     #[cfg(feature = "tch")]
     {
         // By the place of the choices that were resumed, and last as measured.
         static FOUND: std::sync::OnceLock<[Products; NAMES.len() + 1]> = std::sync::OnceLock::new();
         let found = FOUND.get_or_init(|| {
-            let speeds = super::shim::product_speeds();
-            let speeds = speeds.map(|[default, f32, bf16]| Speeds {
-                default,
-                onednn: (f32 > 0.0 && bf16 > 0.0).then_some(OneDnnSpeeds { f32, bf16 }),
-            });
-            let measured = speeds.map_or(Products::DEFAULT, Products::fastest);
+            let measured = measured();
             std::array::from_fn(|at| match at {
                 at if at == usize::from(MEASURED) => measured,
                 number => measured.numbered(number),
             })
-            .map(|choice| choice.overridden(|name| std::env::var(name).ok()))
+            .map(|choice| match choice.overridden(variable) {
+                Ok(choice) => choice,
+                Err(error) => panic!("{error}"),
+            })
         });
         found[usize::from(RESUMED.load(Ordering::Relaxed))]
     }
@@ -273,8 +310,25 @@ mod tests {
             };
             Some(value.to_string())
         });
+        let found = found.expect("known words");
         assert_eq!(found.f32, F32Products::OneDnn);
         assert_eq!(found.bf16, Bf16Products::Native);
-        assert_eq!(Products::DEFAULT.overridden(|_| None), Products::DEFAULT);
+        let unset = Products::DEFAULT.overridden(|_| None);
+        assert_eq!(unset.expect("no words"), Products::DEFAULT);
+    }
+
+    #[test]
+    fn other_words_and_choices_that_the_processor_lacks_are_refused_by_name() {
+        for (name, value, expected) in [
+            ("TOTUNE_F32_PRODUCTS", "mkl", "expected default or onednn"),
+            ("TOTUNE_F32_PRODUCTS", "onednn", "which needs oneDNN"),
+            ("TOTUNE_BF16_PRODUCTS", "", "expected native or as-f32"),
+            ("TOTUNE_BF16_PRODUCTS", "native", "which needs oneDNN"),
+        ] {
+            let set = |asked: &str| (asked == name).then(|| value.to_string());
+            let error = Products::DEFAULT.overridden(set).expect_err(name);
+            let expected = format!("{name}: found `{value}`, {expected}");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
     }
 }

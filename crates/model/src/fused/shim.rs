@@ -57,6 +57,25 @@ pub fn handle(tensor: &Tensor) -> *mut c_void {
     tensor.as_ptr().cast_mut().cast()
 }
 
+/// The handle, null where there is no tensor.
+pub fn handle_or_null(tensor: Option<&TchTensor>) -> *mut c_void {
+    tensor.map_or(ptr::null_mut(), |tensor| handle(&tensor.tensor))
+}
+
+/// The new tensors that `callee` writes into the places it is given, none where it leaves null.
+///
+/// # Safety
+/// As for [`taken`].
+pub unsafe fn written<const N: usize>(
+    callee: impl FnOnce(*mut *mut c_void) -> *mut c_char,
+) -> [Option<TchTensor>; N] {
+    let mut places = [ptr::null_mut(); N];
+    check(callee(places.as_mut_ptr()));
+    // SAFETY: passed on.
+    let tensors = unsafe { taken(&places) };
+    tensors.try_into().expect("one for each place")
+}
+
 /// Takes ownership of the new tensors written by a callee.
 ///
 /// # Safety

@@ -180,16 +180,6 @@ impl Bilm {
 }
 
 impl BilmLikelihood {
-    /// Perplexity of the forward language model.
-    pub fn forward_perplexity(&self) -> f64 {
-        (self.forward / self.n as f64).exp()
-    }
-
-    /// Perplexity of the backward language model.
-    pub fn backward_perplexity(&self) -> f64 {
-        (self.backward / self.n as f64).exp()
-    }
-
     /// `exp` of the mean over both directions, as the released training code reports it.
     pub fn perplexity(&self) -> f64 {
         ((self.forward + self.backward) / (2 * self.n) as f64).exp()

@@ -185,22 +185,3 @@ fn a_missing_checkpoint_says_where_to_get_it_and_where_to_put_it() {
         ],
     );
 }
-
-#[test]
-fn another_architecture_says_so_before_anything_is_looked_for() {
-    let cards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../encoders");
-    let catalogue = EncoderCatalogue::read(&cards).expect("cards");
-    let nowhere = [PathBuf::from("/nowhere")];
-    let elmo = catalogue.find("elmo-small").expect("a card");
-    let found = elmo.load(&nowhere, &Device::flex()).expect_err("no BERT");
-    check(
-        &found.to_string(),
-        &["elmo-small", "`elmo`, expected one with BERT's layers"],
-    );
-    let bert = catalogue.find("fixture-bert").expect("a card");
-    let found = bert.load_elmo(&nowhere, &Device::flex());
-    check(
-        &found.expect_err("no ELMo").to_string(),
-        &["fixture-bert", "`bert`, expected `elmo`"],
-    );
-}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::{Stored, devices, fast_devices, flat, gradients, project, spell};
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::Param;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use rand::SeedableRng;
@@ -12,7 +12,8 @@ use serde::Deserialize;
 use totune_checkpoint::{ElmoOptions, Naming, Published};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
 use totune_model::{
-    Bilm, BilmConfig, BilmInit, Elmo, Encoder, LogUniform, Pass, Samples, Segments, TokenBatch,
+    Bilm, BilmConfig, BilmInit, Elmo, Encoder, LogUniform, Pass, PathVisitor, Samples, Segments,
+    TokenBatch, visit_by_path,
 };
 
 /// Reference written by fixtures/make/bilm.py.
@@ -169,21 +170,13 @@ fn dropout_changes_the_loss_in_training_and_repeats_with_the_seed() {
 /// Checks that an exported encoder, read back, gives the same states, bit by bit.
 #[test]
 fn the_trained_encoder_is_an_elmo_under_published_names() {
-    struct Tensors(Vec<String>, Vec<(String, Vec<usize>, Vec<u8>)>);
-    impl ModuleVisitor for Tensors {
-        fn enter_module(&mut self, name: &str, _container_type: &str) {
-            self.0.push(name.into());
-        }
-
-        fn exit_module(&mut self, _name: &str, _container_type: &str) {
-            self.0.pop();
-        }
-
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+    struct Tensors(Vec<(String, Vec<usize>, Vec<u8>)>);
+    impl PathVisitor for Tensors {
+        fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
             let values = flat(param.val());
             let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-            let name = Bilm::published(&self.0.join("."));
-            self.1.push((name, param.val().dims().to_vec(), bytes));
+            let name = Bilm::published(path);
+            self.0.push((name, param.val().dims().to_vec(), bytes));
         }
     }
     let reference = Reference::read();
@@ -191,11 +184,9 @@ fn the_trained_encoder_is_an_elmo_under_published_names() {
     let config = reference.config();
     let mut init = BilmInit::new(7, &config.encoder.char_cnn.activation);
     let model = config.load(&mut init, &device).expect("initial weights");
-    let mut tensors = Tensors(Vec::new(), Vec::new());
-    model.visit(&mut tensors);
+    let Tensors(tensors) = visit_by_path(&model, Tensors(Vec::new()));
     let own = config.encoder.tensors();
     let views = tensors
-        .1
         .iter()
         .filter(|(name, ..)| own.iter().any(|(own, _)| own == name));
     let views = views.map(|(name, shape, bytes)| {

@@ -82,10 +82,7 @@ fn gradients_of_all_parameters_match_transformers() {
         let card = catalogue.find(&name).expect("a card");
         for device in devices() {
             let roots = [project("fixtures/encoders")];
-            let encoder = card
-                .load_any(&roots, &device)
-                .expect("a checkpoint")
-                .encoder;
+            let encoder = card.load(&roots, &device).expect("a checkpoint").encoder;
             let (loss, found) = gradients(&name, encoder, &device);
             let what = format!("{name} on {device:?}");
             assert!((loss - reference.loss).abs() < 1e-3, "{what}: {loss}");

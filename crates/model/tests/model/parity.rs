@@ -318,7 +318,7 @@ fn fixture(name: &str, device: &Device) -> AnyEncoder {
     let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
     let card = catalogue.find(name).expect("a card");
     let roots = [project("fixtures/encoders")];
-    card.load_any(&roots, device).expect("a checkpoint").encoder
+    card.load(&roots, device).expect("a checkpoint").encoder
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn check_card(name: &str, root: &Path, reference: &str) -> Reference {
     let reference = Reference::read(&format!("fixtures/model/{reference}"));
     for device in devices() {
         let loaded = card
-            .load_any(&[root.to_owned()], &device)
+            .load(&[root.to_owned()], &device)
             .expect("a checkpoint");
         let states = loaded
             .encoder

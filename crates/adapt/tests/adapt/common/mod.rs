@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use totune_adapt::{
-    Activations, Adaptation, Cache, CachedActivations, ClassLoss, Clip, Constant, Dtype, Examples,
-    LstmState, Objective, Optimizer, Outcome, Regression, Row, Schedule, Select, StopRule, Switch,
-    TaskData, TestScores, Training, fit,
+    Activations, Adaptation, CachedActivations, Examples, Objective, Outcome, Regression, Row,
+    TaskData, Training, fit,
 };
-use totune_data::{Encoded, Pairs, Target, WordContext, characters};
+use totune_data::{Encoded, Target, characters};
 use totune_model::{
-    Architecture, Bert, BertConfig, Elmo, EncoderCatalogue, HeadSpec, LinearSpec, Pooling,
-    RandomWeights, Shape,
+    Architecture, Bert, BertConfig, Elmo, EncoderCatalogue, PathVisitor, RandomWeights, Shape,
+    visit_by_path,
 };
+
+mod settings;
+
+pub use settings::linear;
 
 /// The devices to test on: flex, and LibTorch where it is built in, since it has fused operations of its own, on each
 /// GPU as well.
@@ -64,14 +67,6 @@ pub fn encoder(seed: u64, device: &Device) -> Bert {
         .expect("random weights have every shape")
 }
 
-/// The linear head of some settings.
-pub fn linear(settings: &mut Training) -> &mut LinearSpec {
-    match &mut settings.head {
-        HeadSpec::Linear(spec) => spec,
-        _ => unreachable!("these settings have a linear head"),
-    }
-}
-
 /// A regression with one penalty, for so few examples.
 pub fn probe() -> Regression {
     Regression {
@@ -85,37 +80,12 @@ pub fn probe() -> Regression {
 
 /// Settings without dropout and with four examples per step.
 pub fn training(adaptation: Adaptation) -> Training {
-    Training {
-        head: HeadSpec::Linear(LinearSpec {
-            pooling: Pooling::Pooler,
-            layers: totune_model::Layers::Top,
-            dropout: 0.0,
-        }),
-        adaptation,
-        optimizer: Optimizer::adamw(),
-        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
-        batch_size: 4,
-        evaluation_batch_size: 8,
-        epochs: 2,
-        loss: ClassLoss::default(),
-        l2_sp: 0.0,
-        restarts: 0,
-        stop: StopRule::Epochs {},
-        max_length: 12,
-        dropout: 0.0,
-        frozen_dropout: Switch::On,
-        clip: Clip::GlobalNorm { max: 1.0 },
-        bucketing: Switch::Off,
-        dtype: Dtype::F32,
-        cache: Cache::Off,
-        pairs: Pairs::Joint,
-        context: WordContext::Sentence,
-        micro_batch_size: 0,
-        gradient_checkpointing: Switch::Off,
-        select: Select::Last,
-        test_scores: TestScores::EachEpoch,
-        state: LstmState::Reset,
-    }
+    let mut settings = settings::training(adaptation);
+    settings.dropout = 0.0;
+    linear(&mut settings).dropout = 0.0;
+    settings.epochs = 2;
+    settings.max_length = 12;
+    settings
 }
 
 /// Eight sentences of different lengths with labels that follow no rule, to learn by heart; test is the same as train.
@@ -234,34 +204,21 @@ pub fn final_score(outcome: &Outcome<Bert>, split: &str, metric: &str) -> f64 {
 
 /// Every parameter's values as bits, by path.
 pub fn parameters<M: Module>(module: &M) -> BTreeMap<String, Vec<u32>> {
-    let mut visitor = Values::default();
-    module.visit(&mut visitor);
-    visitor.values
+    visit_by_path(module, Values::default()).0
 }
 
 #[derive(Default)]
-struct Values {
-    path: Vec<String>,
-    values: BTreeMap<String, Vec<u32>>,
-}
+struct Values(BTreeMap<String, Vec<u32>>);
 
-impl ModuleVisitor for Values {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Values {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         let values = param
             .val()
             .into_data()
             .try_to_vec::<f32>()
             .expect("32-bit floats");
-        self.values.insert(
-            self.path.join("."),
+        self.0.insert(
+            path.to_string(),
             values.into_iter().map(f32::to_bits).collect(),
         );
     }

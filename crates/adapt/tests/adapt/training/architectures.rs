@@ -24,7 +24,7 @@ fn fixture(name: &str, device: &Device) -> AnyEncoder {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cards = EncoderCatalogue::read(&root.join("encoders")).expect("cards");
     let card = cards.find(name).expect("a card");
-    let loaded = card.load_any(&[root.join("fixtures/encoders")], device);
+    let loaded = card.load(&[root.join("fixtures/encoders")], device);
     loaded.expect("a committed checkpoint").encoder
 }
 

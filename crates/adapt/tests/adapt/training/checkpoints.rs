@@ -8,8 +8,8 @@ use burn::tensor::Device;
 use totune_adapt::{
     Adaptation, Adapters, AutoFreeze, Cache, Checkpoints, Frozen, FrozenPass, Full,
     GradualUnfreezing, Lora, LpFt, LstmState, Objective, Outcome, Plateau, PrefixTuning, Schedule,
-    Score, Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype,
-    Switch, TaskData, TensorFile, TestScores, Training, TrainingState, Watch, fit_resumable,
+    Score, Select, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype, Switch, TaskData,
+    TensorFile, TestScores, Training, TrainingState, Watch, fit_resumable, schedule,
 };
 use totune_data::Target;
 use totune_model::{Encoder, Pooling};
@@ -174,7 +174,7 @@ fn training(adaptation: Adaptation) -> Training {
     settings.batch_size = 3;
     settings.dropout = 0.2;
     linear(&mut settings).dropout = 0.1;
-    settings.schedule = Schedule::SlantedTriangular(SlantedTriangular {
+    settings.schedule = Schedule::SlantedTriangular(schedule::SlantedTriangular {
         cut_frac: 0.3,
         ratio: 32.0,
     });

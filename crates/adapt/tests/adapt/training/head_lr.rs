@@ -8,8 +8,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::Deserialize;
 use totune_adapt::{
     Adam, Adaptation, Adapters, Assigned, AutoFreeze, BIAS_AND_NORM, BitFit, Frozen, Full,
-    GradualUnfreezing, LastK, Linear, Lora, LpFt, Optimizer, OptimizerState, PrefixTuning,
-    Schedule, StackAndFinetune, StopRule, Trainable, sizes,
+    GradualUnfreezing, LastK, Lora, LpFt, Optimizer, OptimizerState, PrefixTuning, Schedule,
+    StackAndFinetune, StopRule, Trainable, schedule, sizes,
 };
 use totune_model::fused::{AdamW, Rate};
 
@@ -140,7 +140,7 @@ fn groups_with_layer_decay_and_a_schedule_move_as_in_torch_in_every_phase() {
 fn check(vectors: &Vectors, case: &Case, device: &Device) {
     let mut settings = training(case.adaptation.clone());
     settings.epochs = 4; // enough to unfreeze everything
-    settings.schedule = Schedule::Linear(Linear {
+    settings.schedule = Schedule::Linear(schedule::Linear {
         warmup: vectors.warmup,
     });
     settings.optimizer = Optimizer::AdamW(Adam {

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use burn::tensor::Device;
 use totune_adapt::{
-    Adaptation, Adapters, AutoFreeze, Bert as BertSchedule, BitFit, ClassLoss, ClassWeights,
-    EpochScores, Examples, Frozen, Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt,
-    Objective, Optimizer, Outcome, Prediction, PrefixTuning, Reader, Schedule, Score,
-    StackAndFinetune, StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit,
+    Adam, Adaptation, Adapters, AutoFreeze, BitFit, ClassLoss, ClassWeights, EpochScores, Examples,
+    Frozen, Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer,
+    Outcome, Prediction, PrefixTuning, Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop,
+    StopRule, Switch, TaskData, Training, Watch, evaluate, fit, schedule,
 };
 use totune_data::{Example, Input, Pairs, Target};
 use totune_model::{Architecture, Bert, Pooling};
@@ -67,8 +67,11 @@ fn every_strategy_learns_eight_examples_by_heart() {
 #[test]
 fn bert_adam_and_its_schedule_learn_too() {
     let mut settings = training(Adaptation::Full(Full::new(5e-3)));
-    settings.optimizer = Optimizer::bert_adam();
-    settings.schedule = Schedule::Bert(BertSchedule { warmup: 0.1 });
+    settings.optimizer = Optimizer::BertAdam(Adam {
+        epsilon: 1e-6,
+        ..settings.optimizer.adam().clone()
+    });
+    settings.schedule = Schedule::Bert(schedule::Bert { warmup: 0.1 });
     settings.epochs = 60;
     let outcome = run(&eight(), &settings, 3);
     assert_eq!(final_score(&outcome, "test", "accuracy"), 1.0);
@@ -278,7 +281,7 @@ fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
     }
     let mut settings = training(Adaptation::Full(Full::new(1.0 / 1024.0)));
     settings.batch_size = 3;
-    settings.schedule = Schedule::Bert(BertSchedule { warmup: 0.34 });
+    settings.schedule = Schedule::Bert(schedule::Bert { warmup: 0.34 });
     let mut notes = Notes::default();
     let watched = fit(
         encoder(1, &fast_devices()[0]),

@@ -4,7 +4,7 @@ use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::Deserialize;
-use totune_adapt::{Bert, Schedule};
+use totune_adapt::{Schedule, schedule};
 use totune_model::fused::{AdamW, AdamWConfig, Rate, clip_global_norm};
 
 use crate::common::devices;
@@ -77,7 +77,7 @@ fn the_two_optimisers_differ_where_bias_correction_counts() {
 #[test]
 fn the_bert_schedule_gives_the_rates_of_the_vectors() {
     let steps: Steps = parse(BERT_ADAM);
-    let schedule = Schedule::Bert(Bert {
+    let schedule = Schedule::Bert(schedule::Bert {
         warmup: steps.warmup,
     });
     for (step, expected) in steps.lrs.iter().enumerate() {

@@ -10,8 +10,8 @@ use burn::tensor::Device;
 use rand::Rng;
 use totune_adapt::{
     Adaptation, Cache, Frozen, Full, GradualUnfreezing, Optimizer, Outcome, Plateau, Schedule,
-    Score, Select, SlantedTriangular, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype,
-    Switch, TaskData, TestScores, Training, Watch, evaluate, fit,
+    Score, Select, StackAndFinetune, StepEvent, Stop, StopRule, StoredDtype, Switch, TaskData,
+    TestScores, Training, Watch, evaluate, fit, schedule,
 };
 use totune_data::{Target, stream};
 use totune_model::{Bert, Classifier};
@@ -312,7 +312,7 @@ fn while_something_is_frozen_a_triangle_spans_one_epoch_and_then_all_that_are_le
         32e-3, 0.4,
     )));
     (settings.batch_size, settings.epochs) = (2, 5);
-    let schedule = Schedule::SlantedTriangular(SlantedTriangular {
+    let schedule = Schedule::SlantedTriangular(schedule::SlantedTriangular {
         cut_frac: 0.25,
         ratio: 32.0,
     });

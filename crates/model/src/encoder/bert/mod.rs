@@ -23,8 +23,9 @@ use burn::module::{Module, Param};
 use burn::tensor::module::embedding;
 use burn::tensor::{Device, Tensor};
 
+use super::low_rank::linears;
 use super::transformer::Transformer;
-use super::{Encoder, PoolerKind};
+use super::{Encoder, PoolerKind, Shape};
 use crate::adapter::{Adapter, AdapterPlace};
 use crate::fused::{
     Dropout, FeedForwardWeights, Gelu, SelfAttention, SelfAttentionWeights, Unpadding,
@@ -103,32 +104,25 @@ impl Encoder for Bert {
     }
 
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
-        let layers = self.layers.iter_mut().enumerate();
-        let all = layers.flat_map(|(i, layer)| {
+        let layers = self.layers.iter_mut().map(|layer| {
             let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
             [
-                ("attention.query", &mut attention.query),
-                ("attention.key", &mut attention.key),
-                ("attention.value", &mut attention.value),
-                ("attention.output", &mut attention.output),
-                ("feed_forward.intermediate", &mut feed_forward.intermediate),
-                ("feed_forward.output", &mut feed_forward.output),
+                &mut attention.query,
+                &mut attention.key,
+                &mut attention.value,
+                &mut attention.output,
+                &mut feed_forward.intermediate,
+                &mut feed_forward.output,
             ]
-            .map(|(name, linear)| (i, name.to_string(), linear))
         });
-        all.collect()
+        linears(BertConfig::LINEARS, layers)
     }
 
     fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
-        let layers = self.layers.iter_mut().enumerate();
-        let places = layers.flat_map(|(i, layer)| {
-            AdapterPlace::of_layer(
-                i,
-                &mut layer.attention.adapter,
-                &mut layer.feed_forward.adapter,
-            )
-        });
-        places.collect()
+        AdapterPlace::of_layers(self.layers.iter_mut().map(|layer| {
+            let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
+            [&mut attention.adapter, &mut feed_forward.adapter]
+        }))
     }
 
     fn recomputes(&self) -> bool {
@@ -137,12 +131,8 @@ impl Encoder for Bert {
     }
 
     fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
-        let layers = self.layers.iter_mut().enumerate();
-        let places = layers.map(|(layer, Layer { attention, .. })| PrefixPlace {
-            layer,
-            prefix: &mut attention.prefix,
-        });
-        places.collect()
+        let layers = self.layers.iter_mut();
+        PrefixPlace::of_layers(layers.map(|layer| &mut layer.attention.prefix))
     }
 }
 

@@ -24,6 +24,7 @@ use totune_checkpoint::Naming;
 
 pub use self::version::Version3;
 use super::bert::{Bert, BertConfig, FeedForward, updating};
+use super::low_rank::linears;
 use super::transformer::Transformer;
 use super::{Encoder, PoolerKind, Shape, TokenizerKind};
 use crate::adapter::{Adapter, AdapterPlace};
@@ -217,32 +218,25 @@ impl Encoder for DebertaV2 {
     }
 
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
-        let layers = self.layers.iter_mut().enumerate();
-        let all = layers.flat_map(|(i, layer)| {
+        let layers = self.layers.iter_mut().map(|layer| {
             let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
             [
-                ("attention.query", &mut attention.query),
-                ("attention.key", &mut attention.key),
-                ("attention.value", &mut attention.value),
-                ("attention.output", &mut attention.output),
-                ("feed_forward.intermediate", &mut feed_forward.intermediate),
-                ("feed_forward.output", &mut feed_forward.output),
+                &mut attention.query,
+                &mut attention.key,
+                &mut attention.value,
+                &mut attention.output,
+                &mut feed_forward.intermediate,
+                &mut feed_forward.output,
             ]
-            .map(|(name, linear)| (i, name.to_string(), linear))
         });
-        all.collect()
+        linears(DebertaV2Config::LINEARS, layers)
     }
 
     fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
-        let layers = self.layers.iter_mut().enumerate();
-        let places = layers.flat_map(|(i, layer)| {
-            AdapterPlace::of_layer(
-                i,
-                &mut layer.attention.adapter,
-                &mut layer.feed_forward.adapter,
-            )
-        });
-        places.collect()
+        AdapterPlace::of_layers(self.layers.iter_mut().map(|layer| {
+            let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
+            [&mut attention.adapter, &mut feed_forward.adapter]
+        }))
     }
 }
 

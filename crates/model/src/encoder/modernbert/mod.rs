@@ -27,6 +27,7 @@ use totune_checkpoint::Naming;
 pub use self::pattern::LayerPattern;
 use self::rotation::{Rotation, halves};
 use super::bert::updating;
+use super::low_rank::linears;
 use super::transformer::Transformer;
 use super::{Encoder, Shape, TokenizerKind};
 use crate::adapter::{Adapter, AdapterPlace};
@@ -230,39 +231,28 @@ impl Encoder for ModernBert {
     }
 
     fn linears(&mut self) -> Vec<(usize, String, &mut Linear)> {
-        let layers = self.layers.iter_mut().enumerate();
-        let all = layers.flat_map(|(i, layer)| {
+        let layers = self.layers.iter_mut().map(|layer| {
             let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
             [
-                ("attention.query_key_value", &mut attention.query_key_value),
-                ("attention.output", &mut attention.output),
-                ("feed_forward.intermediate", &mut feed_forward.intermediate),
-                ("feed_forward.output", &mut feed_forward.output),
+                &mut attention.query_key_value,
+                &mut attention.output,
+                &mut feed_forward.intermediate,
+                &mut feed_forward.output,
             ]
-            .map(|(name, linear)| (i, name.to_string(), linear))
         });
-        all.collect()
+        linears(ModernBertConfig::LINEARS, layers)
     }
 
     fn adapter_places(&mut self) -> Vec<AdapterPlace<'_>> {
-        let layers = self.layers.iter_mut().enumerate();
-        let places = layers.flat_map(|(i, layer)| {
-            AdapterPlace::of_layer(
-                i,
-                &mut layer.attention.adapter,
-                &mut layer.feed_forward.adapter,
-            )
-        });
-        places.collect()
+        AdapterPlace::of_layers(self.layers.iter_mut().map(|layer| {
+            let (attention, feed_forward) = (&mut layer.attention, &mut layer.feed_forward);
+            [&mut attention.adapter, &mut feed_forward.adapter]
+        }))
     }
 
     fn prefix_places(&mut self) -> Vec<PrefixPlace<'_>> {
-        let layers = self.layers.iter_mut().enumerate();
-        let places = layers.map(|(layer, Layer { attention, .. })| PrefixPlace {
-            layer,
-            prefix: &mut attention.prefix,
-        });
-        places.collect()
+        let layers = self.layers.iter_mut();
+        PrefixPlace::of_layers(layers.map(|layer| &mut layer.attention.prefix))
     }
 }
 

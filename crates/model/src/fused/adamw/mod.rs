@@ -8,9 +8,11 @@ pub use state::ParameterMoments;
 
 use std::collections::HashMap;
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
+
+use crate::by_path::{PathMapper, map_by_path};
 
 /// The constants of the update.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,11 +78,10 @@ impl AdamW {
             optimizer: self,
             grads: &mut grads,
             rates,
-            path: Vec::new(),
             #[cfg(feature = "tch")]
             bundles: Vec::new(),
         };
-        let module = module.map(&mut stepper);
+        let module = map_by_path(module, &mut stepper);
         #[cfg(feature = "tch")]
         {
             let bundles = std::mem::take(&mut stepper.bundles);
@@ -109,22 +110,13 @@ struct Stepper<'a> {
     optimizer: &'a mut AdamW,
     grads: &'a mut GradientsParams,
     rates: &'a dyn Fn(&str) -> Option<Rate>,
-    path: Vec<String>,
     #[cfg(feature = "tch")]
     bundles: Vec<(Rate, super::shim::Bundle)>,
 }
 
-impl ModuleMapper for Stepper<'_> {
-    fn enter_module(&mut self, name: &str, _container: &str) {
-        self.path.push(name.to_string());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(rate) = (self.rates)(&self.path.join(".")) else {
+impl PathMapper for Stepper<'_> {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(rate) = (self.rates)(path) else {
             return param;
         };
         let Some(grad) = self.grads.remove::<D>(param.id) else {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::tensor::{Tensor, TensorData};
 
 use super::{AdamW, AdamWConfig, Moments};
+use crate::by_path::{PathVisitor, visit_by_path};
 
 /// Optimizer state of one parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,13 +25,11 @@ impl AdamW {
     ///
     /// The numbers are copies: later steps do not change them.
     pub fn state<M: Module>(&self, module: &M) -> BTreeMap<String, ParameterMoments> {
-        let mut read = Read {
+        let read = Read {
             optimizer: self,
-            path: Vec::new(),
             state: BTreeMap::new(),
         };
-        module.visit(&mut read);
-        read.state
+        visit_by_path(module, read).state
     }
 
     /// Resumes an optimiser from `state`, as [`AdamW::state`] returned it for such a module.
@@ -42,13 +41,12 @@ impl AdamW {
         module: &M,
         state: BTreeMap<String, ParameterMoments>,
     ) -> Result<Self> {
-        let mut write = Write {
+        let write = Write {
             optimizer: Self::new(config),
-            path: Vec::new(),
             state,
             wrong: None,
         };
-        module.visit(&mut write);
+        let write = visit_by_path(module, write);
         if let Some(wrong) = write.wrong {
             return Err(wrong);
         }
@@ -64,26 +62,17 @@ impl AdamW {
 
 struct Read<'a> {
     optimizer: &'a AdamW,
-    path: Vec<String>,
     state: BTreeMap<String, ParameterMoments>,
 }
 
-impl ModuleVisitor for Read<'_> {
-    fn enter_module(&mut self, name: &str, _container: &str) {
-        self.path.push(name.to_string());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Read<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         let Some(moments) = self.optimizer.moments.get(&param.id) else {
             return;
         };
         let moments: &Moments<D> = moments.downcast_ref().expect("a parameter keeps its rank");
         self.state.insert(
-            self.path.join("."),
+            path.to_string(),
             ParameterMoments {
                 first: copied(&moments.first),
                 second: copied(&moments.second),
@@ -102,23 +91,13 @@ fn copied<const D: usize>(tensor: &Tensor<D>) -> TensorData {
 
 struct Write {
     optimizer: AdamW,
-    path: Vec<String>,
     state: BTreeMap<String, ParameterMoments>,
     wrong: Option<anyhow::Error>,
 }
 
-impl ModuleVisitor for Write {
-    fn enter_module(&mut self, name: &str, _container: &str) {
-        self.path.push(name.to_string());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let path = self.path.join(".");
-        let Some(state) = self.state.remove(&path) else {
+impl PathVisitor for Write {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
+        let Some(state) = self.state.remove(path) else {
             return;
         };
         let value = param.val().inner();

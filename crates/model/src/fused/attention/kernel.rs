@@ -1,7 +1,6 @@
 //! Attention with LibTorch: by its own operators, and with our dropout on the CPU.
 
 use std::os::raw::{c_char, c_double, c_void};
-use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor as BurnTensor;
@@ -9,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use crate::fused::dropout::dropped;
 use crate::fused::libtorch::{Kernel, raw};
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{handle, handle_or_null, written};
 
 type Tensors = *const *mut c_void;
 type Out = *mut *mut c_void;
@@ -35,10 +34,6 @@ pub fn shared(bias: &BurnTensor<4>) -> TchTensor {
     TchTensor::new(raw(bias))
 }
 
-fn handle_or_null(tensor: Option<&TchTensor>) -> *mut c_void {
-    tensor.map_or(ptr::null_mut(), |tensor| handle(&tensor.tensor))
-}
-
 /// Attention by LibTorch's scaled-dot-product operators where the device has one (`attention.cpp`): with dropout on CUDA,
 /// without on the CPU.
 #[derive(Debug, Clone)]
@@ -54,18 +49,10 @@ impl Kernel<3> for Library {
 
     fn forward(&self, inputs: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
         let handles = inputs.each_ref().map(|input| handle(&input.tensor));
-        let mut out = [ptr::null_mut(); 4];
+        let (handles, bias) = (handles.as_ptr(), handle_or_null(self.bias.as_ref()));
         // SAFETY: three live tensors and one or null; the callee writes new tensors or null into four places.
-        let results = unsafe {
-            check(totune_attend(
-                handles.as_ptr(),
-                handle_or_null(self.bias.as_ref()),
-                self.rate,
-                self.seed,
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        };
+        let results: [_; 4] =
+            unsafe { written(|out| totune_attend(handles, bias, self.rate, self.seed, out)) };
         let y = results[0].clone();
         let y = y.expect("a callee that does not fail gives a result");
         let saved = inputs.map(Some).into_iter().chain(results).collect();
@@ -80,19 +67,9 @@ impl Kernel<3> for Library {
     ) -> [Option<TchTensor>; 3] {
         let saved = saved.iter().map(|saved| handle_or_null(saved.as_ref()));
         let handles: Vec<*mut c_void> = [handle(&grad.tensor)].into_iter().chain(saved).collect();
-        let mut out = [ptr::null_mut(); 3];
+        let (handles, bias) = (handles.as_ptr(), handle_or_null(self.bias.as_ref()));
         // SAFETY: live tensors or null, as the forward pass left them; the callee writes three new tensors.
-        let grads = unsafe {
-            check(totune_attend_backward(
-                handles.as_ptr(),
-                handle_or_null(self.bias.as_ref()),
-                self.rate,
-                self.seed,
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        };
-        grads.try_into().expect("one for each place")
+        unsafe { written(|out| totune_attend_backward(handles, bias, self.rate, self.seed, out)) }
     }
 }
 

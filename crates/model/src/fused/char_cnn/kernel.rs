@@ -1,13 +1,12 @@
 //! CPU kernel, through `char_cnn.cpp`.
 
 use std::os::raw::{c_char, c_void};
-use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::{Int, Tensor};
 
 use crate::fused::libtorch::{Kernel, raw_int};
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{handle, written};
 
 unsafe extern "C" {
     fn totune_char_cnn(inputs: *const *mut c_void, out: *mut *mut c_void) -> *mut c_char;
@@ -32,16 +31,9 @@ impl Kernel<3> for CharCnn {
 
     fn forward(&self, [table, weight, bias]: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
         let inputs = [&table, &weight, &bias, &self.ids].map(|input| handle(&input.tensor));
-        let mut out = [ptr::null_mut(); 2];
         // SAFETY: four live tensors; the callee writes two new ones.
-        let mut out = unsafe {
-            check(totune_char_cnn(inputs.as_ptr(), out.as_mut_ptr()));
-            taken(&out)
-        }
-        .into_iter()
-        .flatten();
-        let mut next = || out.next().expect("always written");
-        let (found, places) = (next(), next());
+        let out: [_; 2] = unsafe { written(|out| totune_char_cnn(inputs.as_ptr(), out)) };
+        let [found, places] = out.map(|out| out.expect("always written"));
         (found, [table, weight, places])
     }
 
@@ -53,14 +45,8 @@ impl Kernel<3> for CharCnn {
     ) -> [Option<TchTensor>; 3] {
         let inputs = [&grad, &table, &weight, &self.ids, &places];
         let inputs = inputs.map(|input| handle(&input.tensor));
-        let mut out = [ptr::null_mut(); 3];
         // SAFETY: five live tensors, the last one saved by the forward pass; the callee writes three new ones.
-        let mut out = unsafe {
-            check(totune_char_cnn_backward(inputs.as_ptr(), out.as_mut_ptr()));
-            taken(&out)
-        }
-        .into_iter();
-        [(); 3].map(|()| out.next().flatten())
+        unsafe { written(|out| totune_char_cnn_backward(inputs.as_ptr(), out)) }
     }
 }
 

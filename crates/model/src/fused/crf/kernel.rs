@@ -4,15 +4,13 @@
 //! through these from the end and has the marginals without another exponential.
 
 use std::os::raw::{c_char, c_int, c_void};
-use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::{Int, Tensor as BurnTensor};
-use tch::Tensor;
 
 use super::CrfWeights;
 use crate::fused::libtorch::{Kernel, apply, raw, raw_int};
-use crate::fused::shim::{check, handle};
+use crate::fused::shim::{handle, written};
 
 unsafe extern "C" {
     fn totune_crf_forward(
@@ -78,14 +76,10 @@ impl Kernel<4> for LogLikelihood {
             &self.mask.tensor,
         ]
         .map(handle);
-        let mut out = [ptr::null_mut(); 3];
+        let keep = c_int::from(self.tracked);
         // SAFETY: six live tensors; the callee writes one new tensor, and two more where it keeps them.
-        let out = unsafe {
-            let keep = c_int::from(self.tracked);
-            check(totune_crf_forward(all.as_ptr(), keep, out.as_mut_ptr()));
-            out.map(|tensor| (!tensor.is_null()).then(|| Tensor::from_ptr(tensor.cast())))
-        };
-        let [likelihood, before, last] = out.map(|tensor| tensor.map(TchTensor::new));
+        let [likelihood, before, last] =
+            unsafe { written(|out| totune_crf_forward(all.as_ptr(), keep, out)) };
         let saved = before.zip(last).map(|(before, last)| [before, last]);
         (likelihood.expect("always written"), saved)
     }
@@ -104,15 +98,7 @@ impl Kernel<4> for LogLikelihood {
             &self.mask.tensor,
         ]
         .map(handle);
-        let mut out = [ptr::null_mut(); 4];
         // SAFETY: five live tensors; the callee writes four new ones.
-        unsafe {
-            check(totune_crf_backward(
-                all.as_ptr(),
-                handle(&grad.tensor),
-                out.as_mut_ptr(),
-            ));
-            out.map(|tensor| Some(TchTensor::new(Tensor::from_ptr(tensor.cast()))))
-        }
+        unsafe { written(|out| totune_crf_backward(all.as_ptr(), handle(&grad.tensor), out)) }
     }
 }

@@ -1,13 +1,12 @@
 //! LibTorch kernel: all steps in one node of the graph, through `highway_lstm.cpp`.
 
 use std::os::raw::{c_char, c_int, c_void};
-use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 
 use super::{HighwayGate, Order};
 use crate::fused::libtorch::{Kernel, apply, raw};
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{handle, handle_or_null, written};
 use burn::tensor::Tensor;
 
 unsafe extern "C" {
@@ -71,8 +70,7 @@ struct Steps {
 
 impl Steps {
     fn mask(&self) -> *const c_void {
-        let mask = self.mask.as_ref();
-        mask.map_or(ptr::null(), |mask| handle(&mask.tensor).cast_const())
+        handle_or_null(self.mask.as_ref()).cast_const()
     }
 }
 
@@ -84,22 +82,14 @@ impl<const N: usize> Kernel<N> for Steps {
         // The gates take the products' place where nothing else reads those.
         let in_place = c_int::from(inputs[0].can_mut());
         let handles = inputs.each_ref().map(|input| handle(&input.tensor));
-        let mut out = [ptr::null_mut(); 2];
+        let (handles, mask) = (handles.as_ptr(), self.mask());
         // SAFETY: live tensors whose shapes fit one another; the callee writes two new ones.
-        let mut saved: Vec<_> = unsafe {
-            check(totune_highway_lstm(
-                handles.as_ptr(),
-                self.mask(),
-                in_place,
-                self.way,
-                self.reversed,
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        }
-        .into_iter()
-        .flatten()
-        .collect();
+        let out: [_; 2] = unsafe {
+            written(|out| {
+                totune_highway_lstm(handles, mask, in_place, self.way, self.reversed, out)
+            })
+        };
+        let mut saved: Vec<_> = out.into_iter().flatten().collect();
         saved.extend(inputs.into_iter().skip(1));
         (saved[0].clone(), saved)
     }
@@ -112,21 +102,19 @@ impl<const N: usize> Kernel<N> for Steps {
     ) -> [Option<TchTensor>; N] {
         let mut inputs = vec![handle(&grad.tensor)];
         inputs.extend(saved.iter().map(|tensor| handle(&tensor.tensor)));
-        let mut out = [ptr::null_mut(); N];
         // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing
         // into each place.
-        let grads = unsafe {
-            check(totune_highway_lstm_backward(
-                inputs.as_ptr(),
-                self.mask(),
-                c_int::from(wanted[1]),
-                self.way,
-                self.reversed,
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        };
-        let grads: Result<[_; N], _> = grads.try_into();
-        grads.expect("one for each input")
+        unsafe {
+            written(|out| {
+                totune_highway_lstm_backward(
+                    inputs.as_ptr(),
+                    self.mask(),
+                    c_int::from(wanted[1]),
+                    self.way,
+                    self.reversed,
+                    out,
+                )
+            })
+        }
     }
 }

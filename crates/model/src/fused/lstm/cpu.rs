@@ -9,7 +9,7 @@ use burn::backend::libtorch::TchTensor;
 
 use super::layer::Layer;
 use crate::fused::libtorch::Kernel;
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{check, handle, handle_or_null, taken, written};
 
 unsafe extern "C" {
     fn totune_lstm_forward(
@@ -43,8 +43,7 @@ pub struct Rows(pub Layer);
 
 impl Rows {
     fn mask(&self) -> *mut c_void {
-        let mask = self.0.mask.as_ref();
-        mask.map_or(ptr::null_mut(), |mask| handle(&mask.tensor))
+        handle_or_null(self.0.mask.as_ref())
     }
 }
 
@@ -84,22 +83,20 @@ impl<const N: usize> Kernel<N> for Rows {
         let (inputs, kept) = saved.expect("a tracked input makes the forward pass keep them");
         let inputs = inputs.each_ref().map(|input| handle(&input.tensor));
         let kept: Vec<_> = kept.iter().map(|kept| handle(&kept.tensor)).collect();
-        let mut out = [ptr::null_mut(); N];
         // SAFETY: live tensors, and a place for each new one.
-        let grads = unsafe {
-            check(totune_lstm_backward(
-                inputs.as_ptr(),
-                (N as c_int - 1) / 4,
-                self.mask(),
-                kept.as_ptr(),
-                handle(&grad.tensor),
-                c_int::from(wanted[0]),
-                c_int::from(wanted[1..].contains(&true)),
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        };
-        let grads: Result<[_; N], _> = grads.try_into();
-        grads.expect("one for each input")
+        unsafe {
+            written(|out| {
+                totune_lstm_backward(
+                    inputs.as_ptr(),
+                    (N as c_int - 1) / 4,
+                    self.mask(),
+                    kept.as_ptr(),
+                    handle(&grad.tensor),
+                    c_int::from(wanted[0]),
+                    c_int::from(wanted[1..].contains(&true)),
+                    out,
+                )
+            })
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::Clip;
 use crate::fused::Precision;
 use crate::fused::libtorch::Kernel;
 use crate::fused::matmul::Matmul;
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{check, handle, taken, written};
 use burn::backend::libtorch::TchTensor;
 
 unsafe extern "C" {
@@ -103,25 +103,23 @@ impl<const N: usize> Kernel<N> for ProjectedLstm {
         let mut inputs = vec![handle(&grad.tensor)];
         inputs.extend(saved.iter().map(|tensor| handle(&tensor.tensor)));
         let wanted = wanted.map(c_int::from);
-        let mut out = [ptr::null_mut(); N];
         // SAFETY: the gradient and what the forward pass saved, all live; the callee writes a new tensor or nothing
         // into each place.
-        let mut out = unsafe {
-            check(totune_projected_lstm_backward(
-                inputs.as_ptr(),
-                (N / 3) as c_int,
-                self.running.as_ptr(),
-                self.running.len() as i64,
-                self.clip.cell,
-                self.clip.projection,
-                self.matmul as c_int,
-                wanted.as_ptr(),
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
+        unsafe {
+            written(|out| {
+                totune_projected_lstm_backward(
+                    inputs.as_ptr(),
+                    (N / 3) as c_int,
+                    self.running.as_ptr(),
+                    self.running.len() as i64,
+                    self.clip.cell,
+                    self.clip.projection,
+                    self.matmul as c_int,
+                    wanted.as_ptr(),
+                    out,
+                )
+            })
         }
-        .into_iter();
-        [(); N].map(|()| out.next().flatten())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Loss and gradients together, through `softmax_loss.cpp`.
 
 use std::os::raw::{c_char, c_int, c_void};
-use std::ptr;
 
 use burn::backend::LibTorch;
 use burn::backend::libtorch::TchTensor;
@@ -11,7 +10,7 @@ use super::Candidates;
 use crate::fused::Precision;
 use crate::fused::libtorch::{Kernel, raw, raw_int};
 use crate::fused::matmul::Matmul;
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{handle, written};
 
 unsafe extern "C" {
     fn totune_softmax_loss(
@@ -56,23 +55,23 @@ impl SoftmaxLoss {
     }
 
     /// The losses, and, where the pass is tracked, the gradients of their mean in states, weight and bias.
-    fn run(&self, inputs: [&tch::Tensor; 3]) -> Vec<Option<TchTensor>> {
+    fn run(&self, inputs: [&tch::Tensor; 3]) -> [Option<TchTensor>; 4] {
         let mut all: Vec<_> = inputs.into_iter().map(handle).collect();
         all.push(handle(&self.targets.tensor));
         let candidates = self.candidates.iter().flatten();
         all.extend(candidates.map(|tensor| handle(&tensor.tensor)));
-        let mut out = [ptr::null_mut(); 4];
         // SAFETY: four live tensors, or seven where it is sampled; the callee writes new ones, or nothing, into four
         // places.
         unsafe {
-            check(totune_softmax_loss(
-                all.as_ptr(),
-                c_int::from(self.candidates.is_some()),
-                c_int::from(self.tracked),
-                Matmul::of(self.precision) as c_int,
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
+            written(|out| {
+                totune_softmax_loss(
+                    all.as_ptr(),
+                    c_int::from(self.candidates.is_some()),
+                    c_int::from(self.tracked),
+                    Matmul::of(self.precision) as c_int,
+                    out,
+                )
+            })
         }
     }
 }
@@ -82,12 +81,10 @@ impl Kernel<3> for SoftmaxLoss {
     type Saved = Vec<TchTensor>;
 
     fn forward(&self, inputs: [TchTensor; 3]) -> (TchTensor, Self::Saved) {
-        let mut out = self
-            .run(inputs.each_ref().map(|input| &input.tensor))
-            .into_iter();
-        let losses = out.next().flatten().expect("always written").tensor;
+        let [losses, grads @ ..] = self.run(inputs.each_ref().map(|input| &input.tensor));
+        let losses = losses.expect("always written").tensor;
         let loss = losses.mean(None::<tch::Kind>).reshape([1]);
-        (TchTensor::new(loss), out.flatten().collect())
+        (TchTensor::new(loss), grads.into_iter().flatten().collect())
     }
 
     fn backward(
@@ -114,7 +111,7 @@ pub fn losses(
 ) -> Tensor<1> {
     let kernel = SoftmaxLoss::new(targets, None, Precision::F32, false);
     let (states, weight, bias) = (raw(states), raw(weight), raw(bias));
-    let losses = kernel.run([&states, &weight, &bias]).swap_remove(0);
+    let [losses, ..] = kernel.run([&states, &weight, &bias]);
     Tensor::from_primitive::<LibTorch>(losses.expect("always written"))
 }
 

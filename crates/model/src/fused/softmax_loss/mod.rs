@@ -12,7 +12,6 @@ use super::Precision;
 mod kernel;
 
 /// Rows that the plain body scores at once.
-#[cfg_attr(not(test), allow(dead_code))]
 const ROWS: usize = 256;
 
 /// Sampled candidates that replace the vocabulary in a sampled softmax.

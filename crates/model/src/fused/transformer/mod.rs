@@ -22,6 +22,8 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::{gelu, gelu_approximate};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "tch")]
+use super::libtorch::Input;
 use super::{
     Dropout, Precision, PrefixWeights, Unpadding, dropout, layer_norm, linear, padded,
     prefixed_attention, unpadded,
@@ -139,6 +141,21 @@ impl FeedForwardWeights {
         let updates = [&self.inner, &self.outer].map(|affine| affine.update.is_some());
         self.gelu == Gelu::Erf && self.adapter.is_none() && updates == [false; 2]
     }
+
+    /// The tensors that a kernel reads: input, inner weight and bias, outer weight and bias, scale, shift.
+    #[cfg(feature = "tch")]
+    fn inputs(self, x: Tensor<3>) -> [Input; 7] {
+        let (inner, outer, norm) = (self.inner, self.outer, self.norm);
+        [
+            x.into(),
+            inner.weight.into(),
+            inner.bias.into(),
+            outer.weight.into(),
+            outer.bias.into(),
+            norm.weight.into(),
+            norm.bias.into(),
+        ]
+    }
 }
 
 /// Arguments of [`feed_forward`] other than its weights.
@@ -209,6 +226,25 @@ impl SelfAttentionWeights {
     fn fits_kernel(&self) -> bool {
         let mut all = self.projections.iter().chain([&self.output]);
         self.prefix.is_none() && self.adapter.is_none() && all.all(|affine| affine.update.is_none())
+    }
+
+    /// The tensors that a kernel reads: input, weight and bias of queries, keys, values and output, scale, shift.
+    #[cfg(feature = "tch")]
+    fn inputs(self, x: Tensor<3>) -> [Input; 11] {
+        let ([q, k, v], output, norm) = (self.projections, self.output, self.norm);
+        [
+            x.into(),
+            q.weight.into(),
+            q.bias.into(),
+            k.weight.into(),
+            k.bias.into(),
+            v.weight.into(),
+            v.bias.into(),
+            output.weight.into(),
+            output.bias.into(),
+            norm.weight.into(),
+            norm.bias.into(),
+        ]
     }
 }
 

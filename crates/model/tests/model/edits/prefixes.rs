@@ -32,7 +32,7 @@ fn prefixed(device: &Device, reference: &Reference) -> Bert {
 fn fixture(name: &str, device: &Device) -> AnyEncoder {
     let cards = EncoderCatalogue::read(&project("encoders")).expect("cards");
     let card = cards.find(name).expect("a card");
-    let loaded = card.load_any(&[project("fixtures/encoders")], device);
+    let loaded = card.load(&[project("fixtures/encoders")], device);
     loaded.expect("a committed checkpoint").encoder
 }
 

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use totune_checkpoint::{Naming, Published};
-use totune_model::{Bert, BertConfig, Encoder, Pass, Shape, TokenBatch};
+use totune_model::{
+    Bert, BertConfig, Encoder, Pass, PathMapper, PathVisitor, Shape, TokenBatch, map_by_path,
+    visit_by_path,
+};
 
 use crate::support::{Stored, flat, project};
 
@@ -36,11 +39,10 @@ impl Reference {
     /// Gives the new parameters their stored values, and requires gradients only of these.
     pub fn fill<E: Encoder>(&self, encoder: E, n_new: usize) -> E {
         let mut fill = Fill {
-            path: Vec::new(),
             reference: self,
             filled: 0,
         };
-        let encoder = encoder.train().map(&mut fill);
+        let encoder = map_by_path(encoder.train(), &mut fill);
         assert_eq!(fill.filled, n_new);
         encoder
     }
@@ -73,15 +75,14 @@ impl Reference {
         let top = states.top();
         let weights = TensorData::new(self.stored.floats("weights"), top.dims().to_vec());
         let loss = (top * Tensor::from_inner(Tensor::<3>::from_data(weights, device))).sum();
-        let mut collect = Collect {
-            path: Vec::new(),
+        let collect = Collect {
             gradients: &loss.backward(),
             reference: self,
             found: BTreeMap::new(),
         };
-        encoder.visit(&mut collect);
-        assert_eq!(collect.found.len(), n_new);
-        for (name, found) in collect.found {
+        let found = visit_by_path(encoder, collect).found;
+        assert_eq!(found.len(), n_new);
+        for (name, found) in found {
             let expected = self.stored.floats(&format!("grad.{name}"));
             let (worst, scale) = worst(&found, &expected);
             assert!(
@@ -119,28 +120,17 @@ pub fn worst(found: &[f32], expected: &[f32]) -> (f32, f32) {
 
 /// The values of all parameters, by their paths.
 pub fn values(module: &impl Module) -> BTreeMap<String, Vec<f32>> {
-    let mut values = Values(BTreeMap::new(), Vec::new());
-    module.visit(&mut values);
-    values.0
+    visit_by_path(module, Values(BTreeMap::new())).0
 }
 
 struct Fill<'a> {
-    path: Vec<String>,
     reference: &'a Reference,
     filled: usize,
 }
 
-impl ModuleMapper for Fill<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(name) = self.reference.stored_name(&self.path.join(".")) else {
+impl PathMapper for Fill<'_> {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(name) = self.reference.stored_name(path) else {
             return param.set_require_grad(false);
         };
         self.filled += 1;
@@ -154,45 +144,28 @@ impl ModuleMapper for Fill<'_> {
 }
 
 struct Collect<'a> {
-    path: Vec<String>,
     gradients: &'a Gradients,
     reference: &'a Reference,
     found: BTreeMap<String, Vec<f32>>,
 }
 
-impl ModuleVisitor for Collect<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Collect<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         let gradient = param.val().grad(self.gradients);
-        match self.reference.stored_name(&self.path.join(".")) {
+        match self.reference.stored_name(path) {
             Some(name) => {
                 let gradient = gradient.expect("a new parameter has a gradient");
                 self.found.insert(name, flat(gradient));
             }
-            None => assert!(gradient.is_none(), "{}", self.path.join(".")),
+            None => assert!(gradient.is_none(), "{}", path),
         }
     }
 }
 
-struct Values(BTreeMap<String, Vec<f32>>, Vec<String>);
+struct Values(BTreeMap<String, Vec<f32>>);
 
-impl ModuleVisitor for Values {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.1.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.1.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0.insert(self.1.join("."), flat(param.val()));
+impl PathVisitor for Values {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
+        self.0.insert(path.to_string(), flat(param.val()));
     }
 }

@@ -31,7 +31,7 @@ fn the_fixture_is_loaded_by_its_card() {
     let catalogue = EncoderCatalogue::read(&project("encoders")).expect("cards");
     let card = catalogue.find("fixture-elmo").expect("a card");
     let roots = [project("fixtures/encoders")];
-    let loaded = card.load_elmo(&roots, &Device::flex()).expect("an ELMo");
+    let loaded = card.load(&roots, &Device::flex()).expect("an ELMo");
     assert_eq!(loaded.checkpoint_hash.len(), 64);
     let reference = Reference::read();
     let batch = batch(&singles(&reference.sentences[..1]), 0, &Device::flex());
@@ -101,7 +101,7 @@ fn an_untrained_control_has_the_weights_that_training_begins_with() {
     let batch = batch(&singles(&Reference::read().sentences[..1]), 0, &device);
     let states = |name: &str| {
         let card = catalogue.find(name).expect("a card");
-        let loaded = card.load_elmo(&roots, &device).expect("an ELMo");
+        let loaded = card.load(&roots, &device).expect("an ELMo");
         let states = loaded.encoder.encode(&batch, &Pass::evaluation());
         let top = states.top();
         (loaded.checkpoint_hash, top.into_data())

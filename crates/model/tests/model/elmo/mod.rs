@@ -6,11 +6,12 @@ mod checkpoints;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Stored, devices, flat, gradients, project, spell};
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 use totune_checkpoint::{Checkpoint, ElmoOptions, Naming, Published};
 use totune_model::{
-    Elmo, Encoder, EncoderCatalogue, HiddenStates, LstmState, Pass, TokenBatch, Weights,
+    Elmo, Encoder, EncoderCatalogue, HiddenStates, LstmState, Pass, PathVisitor, TokenBatch,
+    Weights, visit_by_path,
 };
 
 /// Largest difference to the reference allowed on a CPU.
@@ -255,12 +256,11 @@ fn what_is_frozen_has_no_gradient_and_gives_the_same() {
                 near("a layer", &flat(a), &flat(b), 5e-7);
             }
             let grads = states.top().sum().backward();
-            let mut moved = Moved {
-                path: Vec::new(),
+            let moved = Moved {
                 grads: &grads,
                 found: Vec::new(),
             };
-            elmo.visit(&mut moved);
+            let moved = visit_by_path(&elmo, moved);
             let lowest = format!("layers.{}.", frozen - 1);
             assert!(moved.found.iter().all(|path| *path >= lowest), "{frozen}");
             assert_eq!(moved.found.len(), (3 - frozen) * 2 * 4);
@@ -269,23 +269,14 @@ fn what_is_frozen_has_no_gradient_and_gives_the_same() {
 }
 
 struct Moved<'a> {
-    path: Vec<String>,
     grads: &'a Gradients,
     found: Vec<String>,
 }
 
-impl ModuleVisitor for Moved<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Moved<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         if param.val().grad(self.grads).is_some() {
-            self.found.push(self.path.join("."));
+            self.found.push(path.to_string());
         }
     }
 }

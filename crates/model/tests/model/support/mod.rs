@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use safetensors::SafeTensors;
-use totune_model::Spelling;
+use totune_model::{PathVisitor, Spelling, visit_by_path};
 
 /// A path in the repository.
 pub fn project(path: &str) -> PathBuf {
@@ -95,33 +95,22 @@ pub fn spell(word: &str) -> Spelling {
 
 /// The gradient of every parameter of `module` by its path; each has one.
 pub fn gradients(module: &impl Module, grads: &Gradients) -> BTreeMap<String, Vec<f32>> {
-    let mut visitor = Visitor {
-        path: Vec::new(),
+    let visitor = Visitor {
         grads,
         found: BTreeMap::new(),
     };
-    module.visit(&mut visitor);
-    visitor.found
+    visit_by_path(module, visitor).found
 }
 
 struct Visitor<'a> {
-    path: Vec<String>,
     grads: &'a Gradients,
     found: BTreeMap<String, Vec<f32>>,
 }
 
-impl ModuleVisitor for Visitor<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+impl PathVisitor for Visitor<'_> {
+    fn visit<const D: usize>(&mut self, path: &str, param: &Param<Tensor<D>>) {
         let grad = param.val().grad(self.grads);
         let grad = grad.expect("every parameter has a gradient");
-        self.found.insert(self.path.join("."), flat(grad));
+        self.found.insert(path.to_string(), flat(grad));
     }
 }

@@ -1,7 +1,6 @@
 //! CPU kernels of both sublayers, through `sublayers.cpp`.
 
 use std::os::raw::{c_char, c_int, c_void};
-use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
@@ -9,7 +8,7 @@ use burn::tensor::Tensor;
 use super::{FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::fused::libtorch::{Kernel, apply_keeping, raw, raw_int};
 use crate::fused::products::{Bf16Products, F32Products, products};
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{handle, handle_or_null, written};
 use crate::fused::{Dropout, Precision, dropout};
 use crate::pass::Activations;
 
@@ -131,13 +130,9 @@ fn handles(tensors: &[TchTensor]) -> Vec<*mut c_void> {
         .collect()
 }
 
-/// The result and the tensors saved for the backward pass, from the places that a callee filled.
-///
-/// # Safety
-/// As for [`taken`].
-unsafe fn result(places: &[*mut c_void]) -> (TchTensor, Vec<TchTensor>) {
-    // SAFETY: passed on.
-    let mut all = unsafe { taken(places) }.into_iter().flatten();
+/// The result and the tensors saved for the backward pass, of those that a callee wrote.
+fn result<const N: usize>(written: [Option<TchTensor>; N]) -> (TchTensor, Vec<TchTensor>) {
+    let mut all = written.into_iter().flatten();
     let y = all
         .next()
         .expect("a callee that does not fail gives a result");
@@ -151,20 +146,10 @@ fn backward<const N: usize>(
     grad: &TchTensor,
     wanted: [bool; N],
 ) -> [Option<TchTensor>; N] {
-    let mut out = [ptr::null_mut(); N];
+    let (grad, saved) = (handle(&grad.tensor), handles(saved));
     let wanted = wanted.map(c_int::from);
     // SAFETY: live tensors, as many as the callee reads; it writes a new tensor or null into each of N places.
-    let grads = unsafe {
-        check(callee(
-            options,
-            handle(&grad.tensor),
-            handles(saved).as_ptr(),
-            wanted.as_ptr(),
-            out.as_mut_ptr(),
-        ));
-        taken(&out)
-    };
-    grads.try_into().expect("one for each place")
+    unsafe { written(|out| callee(options, grad, saved.as_ptr(), wanted.as_ptr(), out)) }
 }
 
 #[derive(Debug, Clone)]
@@ -178,17 +163,11 @@ impl Kernel<7> for FeedForward {
     type Saved = Vec<TchTensor>;
 
     fn forward(&self, inputs: [TchTensor; 7]) -> (TchTensor, Self::Saved) {
-        let mut out = [ptr::null_mut(); 8];
+        let (all, keep) = (handles(&inputs), c_int::from(self.keep));
         // SAFETY: seven live tensors; the callee writes new tensors into up to eight places.
-        let (y, mut saved) = unsafe {
-            check(totune_feed_forward(
-                &self.options,
-                handles(&inputs).as_ptr(),
-                c_int::from(self.keep),
-                out.as_mut_ptr(),
-            ));
-            result(&out)
-        };
+        let out: [_; 8] =
+            unsafe { written(|out| totune_feed_forward(&self.options, all.as_ptr(), keep, out)) };
+        let (y, mut saved) = result(out);
         let [_, _, bias, _, _, scale, _] = inputs;
         saved.extend([bias, scale]);
         (y, saved)
@@ -224,22 +203,15 @@ impl Kernel<11> for Attention {
     type Saved = Vec<TchTensor>;
 
     fn forward(&self, inputs: [TchTensor; 11]) -> (TchTensor, Self::Saved) {
-        let mut out = [ptr::null_mut(); 11];
-        let mask = self.mask.as_ref();
+        let (mask, keep) = (handle_or_null(self.mask.as_ref()), c_int::from(self.keep));
         let mut all = handles(&inputs);
         all.extend(self.lengths.iter().map(|lengths| handle(&lengths.tensor)));
         // SAFETY: eleven live tensors, the lengths if `options.padded` says so, and one or null; the callee writes new tensors
         // into up to eleven places.
-        let (y, mut saved) = unsafe {
-            check(totune_self_attention(
-                &self.options,
-                all.as_ptr(),
-                mask.map_or(ptr::null_mut(), |mask| handle(&mask.tensor)),
-                c_int::from(self.keep),
-                out.as_mut_ptr(),
-            ));
-            result(&out)
+        let out: [_; 11] = unsafe {
+            written(|out| totune_self_attention(&self.options, all.as_ptr(), mask, keep, out))
         };
+        let (y, mut saved) = result(out);
         let [.., scale, _] = inputs;
         saved.push(scale);
         saved.extend(self.lengths.clone());
@@ -277,24 +249,12 @@ fn feed_forward_with(
     weights: FeedForwardWeights,
     activations: Activations,
 ) -> Tensor<3> {
-    let FeedForwardWeights {
-        inner,
-        outer,
-        gelu: _,
-        adapter: _,
-        norm,
-    } = weights;
-    let keep = x.is_autodiff() || inner.weight.is_autodiff();
-    let inputs = [
-        x.into(),
-        inner.weight.into(),
-        inner.bias.into(),
-        outer.weight.into(),
-        outer.bias.into(),
-        norm.weight.into(),
-        norm.bias.into(),
-    ];
-    apply_keeping(FeedForward { options, keep }, inputs, activations)
+    let keep = x.is_autodiff() || weights.inner.weight.is_autodiff();
+    apply_keeping(
+        FeedForward { options, keep },
+        weights.inputs(x),
+        activations,
+    )
 }
 
 pub(super) fn self_attention(
@@ -312,41 +272,21 @@ fn self_attention_with(
     weights: SelfAttentionWeights,
     settings: SelfAttention,
 ) -> Tensor<3> {
-    let SelfAttentionWeights {
-        projections: [q, k, v],
-        output,
-        prefix: _,
-        adapter: _,
-        norm,
-    } = weights;
     options.heads = settings.heads as i64;
     options.probabilities = Drop::new(settings.probabilities);
-    let keep = x.is_autodiff() || q.weight.is_autodiff();
+    let keep = x.is_autodiff() || weights.projections[0].weight.is_autodiff();
     let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
     let lengths = settings.unpadding.map(|unpadding| {
         options.padded = unpadding.shape().map(|n| n as i64);
         raw_int(unpadding.lengths())
     });
-    let inputs = [
-        x.into(),
-        q.weight.into(),
-        q.bias.into(),
-        k.weight.into(),
-        k.bias.into(),
-        v.weight.into(),
-        v.bias.into(),
-        output.weight.into(),
-        output.bias.into(),
-        norm.weight.into(),
-        norm.bias.into(),
-    ];
     let kernel = Attention {
         options,
         mask,
         lengths,
         keep,
     };
-    apply_keeping(kernel, inputs, settings.activations)
+    apply_keeping(kernel, weights.inputs(x), settings.activations)
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Both sublayers in LibTorch's operators, through `operators.cpp`, on devices whose memory our own passes cannot read.
 
 use std::os::raw::{c_char, c_int, c_void};
-use std::ptr;
 
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
 use super::{FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
 use crate::fused::libtorch::{Kernel, apply_keeping, raw};
-use crate::fused::shim::{check, handle, taken};
+use crate::fused::shim::{handle, handle_or_null, written};
 use crate::fused::{Dropout, Precision};
 
 /// `Share` of `attention.h`.
@@ -68,25 +67,20 @@ unsafe extern "C" {
     ) -> *mut c_char;
 }
 
-fn handles<'t>(tensors: impl IntoIterator<Item = &'t TchTensor>) -> Vec<*mut c_void> {
-    let tensors = tensors.into_iter();
-    tensors.map(|tensor| handle(&tensor.tensor)).collect()
-}
-
-fn handle_or_null(tensor: Option<&TchTensor>) -> *mut c_void {
-    tensor.map_or(ptr::null_mut(), |tensor| handle(&tensor.tensor))
+fn handles(tensors: &[Option<TchTensor>]) -> Vec<*mut c_void> {
+    let tensors = tensors.iter().map(Option::as_ref);
+    tensors.map(handle_or_null).collect()
 }
 
 /// Kept by the forward pass, then scale and shift; what there is not is absent.
 type Saved = Vec<Option<TchTensor>>;
 
-/// The result and what is saved, from the places that a callee filled.
-///
-/// # Safety
-/// As for [`taken`].
-unsafe fn result(places: &[*mut c_void], scale: TchTensor, shift: TchTensor) -> (TchTensor, Saved) {
-    // SAFETY: passed on.
-    let mut all = unsafe { taken(places) }.into_iter();
+/// The result and what is saved, of the tensors that a callee wrote and the inputs scale and shift.
+fn result<const N: usize>(
+    written: [Option<TchTensor>; N],
+    [scale, shift]: [TchTensor; 2],
+) -> (TchTensor, Saved) {
+    let mut all = written.into_iter();
     let y = all.next().flatten();
     let y = y.expect("a callee that does not fail gives a result");
     (y, all.chain([Some(scale), Some(shift)]).collect())
@@ -100,39 +94,29 @@ impl Kernel<7> for FeedForward {
     type Saved = Saved;
 
     fn forward(&self, inputs: [TchTensor; 7]) -> (TchTensor, Saved) {
-        let mut out = [ptr::null_mut(); 10];
-        let handles = handles(&inputs);
-        let [.., scale, shift] = inputs;
+        let all = inputs.each_ref().map(|input| handle(&input.tensor));
         // SAFETY: seven live tensors; the callee writes new tensors or null into ten places.
-        unsafe {
-            check(totune_operators_feed_forward(
-                &self.0,
-                handles.as_ptr(),
-                out.as_mut_ptr(),
-            ));
-            result(&out, scale, shift)
-        }
+        let out: [_; 10] =
+            unsafe { written(|out| totune_operators_feed_forward(&self.0, all.as_ptr(), out)) };
+        let [.., scale, shift] = inputs;
+        result(out, [scale, shift])
     }
 
     fn backward(&self, saved: Saved, grad: TchTensor, wanted: [bool; 7]) -> [Option<TchTensor>; 7] {
-        let mut out = [ptr::null_mut(); 7];
-        let saved: Vec<_> = saved
-            .iter()
-            .map(|one| handle_or_null(one.as_ref()))
-            .collect();
+        let (grad, saved) = (handle(&grad.tensor), handles(&saved));
         let wanted = wanted.map(c_int::from);
         // SAFETY: live tensors or null, as the forward pass left them; the callee writes new tensors or null into seven places.
-        let grads = unsafe {
-            check(totune_operators_feed_forward_backward(
-                &self.0,
-                handle(&grad.tensor),
-                saved.as_ptr(),
-                wanted.as_ptr(),
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        };
-        grads.try_into().expect("one for each place")
+        unsafe {
+            written(|out| {
+                totune_operators_feed_forward_backward(
+                    &self.0,
+                    grad,
+                    saved.as_ptr(),
+                    wanted.as_ptr(),
+                    out,
+                )
+            })
+        }
     }
 }
 
@@ -147,19 +131,14 @@ impl Kernel<11> for Attention {
     type Saved = Saved;
 
     fn forward(&self, inputs: [TchTensor; 11]) -> (TchTensor, Saved) {
-        let mut out = [ptr::null_mut(); 16];
-        let handles = handles(&inputs);
-        let [.., scale, shift] = inputs;
+        let all = inputs.each_ref().map(|input| handle(&input.tensor));
+        let (all, mask) = (all.as_ptr(), handle_or_null(self.mask.as_ref()));
         // SAFETY: eleven live tensors and one or null; the callee writes new tensors or null into sixteen places.
-        unsafe {
-            check(totune_operators_self_attention(
-                &self.options,
-                handles.as_ptr(),
-                handle_or_null(self.mask.as_ref()),
-                out.as_mut_ptr(),
-            ));
-            result(&out, scale, shift)
-        }
+        let out: [_; 16] = unsafe {
+            written(|out| totune_operators_self_attention(&self.options, all, mask, out))
+        };
+        let [.., scale, shift] = inputs;
+        result(out, [scale, shift])
     }
 
     fn backward(
@@ -168,25 +147,21 @@ impl Kernel<11> for Attention {
         grad: TchTensor,
         wanted: [bool; 11],
     ) -> [Option<TchTensor>; 11] {
-        let mut out = [ptr::null_mut(); 11];
-        let saved: Vec<_> = saved
-            .iter()
-            .map(|one| handle_or_null(one.as_ref()))
-            .collect();
+        let saved = handles(&saved);
         let wanted = wanted.map(c_int::from);
         // SAFETY: as for the other sublayer, with eleven places.
-        let grads = unsafe {
-            check(totune_operators_self_attention_backward(
-                &self.options,
-                handle(&grad.tensor),
-                saved.as_ptr(),
-                handle_or_null(self.mask.as_ref()),
-                wanted.as_ptr(),
-                out.as_mut_ptr(),
-            ));
-            taken(&out)
-        };
-        grads.try_into().expect("one for each place")
+        unsafe {
+            written(|out| {
+                totune_operators_self_attention_backward(
+                    &self.options,
+                    handle(&grad.tensor),
+                    saved.as_ptr(),
+                    handle_or_null(self.mask.as_ref()),
+                    wanted.as_ptr(),
+                    out,
+                )
+            })
+        }
     }
 }
 
@@ -195,29 +170,14 @@ pub(super) fn feed_forward(
     weights: FeedForwardWeights,
     settings: Settings,
 ) -> Tensor<3> {
-    let FeedForwardWeights {
-        inner,
-        outer,
-        gelu: _,
-        adapter: _,
-        norm,
-    } = weights;
     let options = Options {
         half: i32::from(settings.precision == Precision::Bf16),
         heads: 0,
-        epsilon: norm.epsilon,
+        epsilon: weights.norm.epsilon,
         hidden: settings.hidden.into(),
         probabilities: Share { rate: 0.0, seed: 0 },
     };
-    let inputs = [
-        x.into(),
-        inner.weight.into(),
-        inner.bias.into(),
-        outer.weight.into(),
-        outer.bias.into(),
-        norm.weight.into(),
-        norm.bias.into(),
-    ];
+    let inputs = weights.inputs(x);
     apply_keeping(FeedForward(options), inputs, settings.activations)
 }
 
@@ -226,35 +186,16 @@ pub(super) fn self_attention(
     weights: SelfAttentionWeights,
     settings: SelfAttention,
 ) -> Tensor<3> {
-    let SelfAttentionWeights {
-        projections: [q, k, v],
-        output,
-        prefix: _,
-        adapter: _,
-        norm,
-    } = weights;
     let options = Options {
         half: i32::from(settings.precision == Precision::Bf16),
         heads: settings.heads as i64,
-        epsilon: norm.epsilon,
+        epsilon: weights.norm.epsilon,
         hidden: settings.hidden.into(),
         probabilities: settings.probabilities.into(),
     };
     let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
-    let inputs = [
-        x.into(),
-        q.weight.into(),
-        q.bias.into(),
-        k.weight.into(),
-        k.bias.into(),
-        v.weight.into(),
-        v.bias.into(),
-        output.weight.into(),
-        output.bias.into(),
-        norm.weight.into(),
-        norm.bias.into(),
-    ];
-    apply_keeping(Attention { options, mask }, inputs, settings.activations)
+    let kernel = Attention { options, mask };
+    apply_keeping(kernel, weights.inputs(x), settings.activations)
 }
 
 #[cfg(test)]
