@@ -4,38 +4,34 @@
 //! floors first, then strategies in a race by time, each with learning rates of its own. The strategy is chosen on dev
 //! and scored on test, with confidence intervals; undecided differences are reported as undecided.
 //!
+//! | module | what it has |
+//! |---|---|
+//! | `dataset`, `clock`, `strategies` | the data with its splits, the time budget, and the strategies that compete |
+//! | `runner`, `trial`, `model` | one training: its settings, its result, the model that is kept |
+//! | `predictions`, `scorer`, `floors` | predictions and their scores, with intervals; scores without an encoder |
+//! | `race/` | costs and trials within the budget, stage by stage |
+//! | `folds/` | cross-validation in place of a race, below a thousand rows |
+//! | `result/` | the choice, in words, as rows, and as a page |
+//! | `reference` | settings trained without a budget, for the benchmark of the choices |
+//!
 //! Runs are those of `sweep`, without a store: nothing here is a paper's. This crate opens no file of data and knows no
 //! command line; progress is reported to a [`Progress`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod candidate;
-mod caveats;
-mod choice;
 mod clock;
-mod comparison;
-mod cost;
 mod dataset;
-mod errors;
-mod first_stage;
 mod floors;
 mod folds;
-mod last_stage;
-mod learning_curve;
 mod long_texts;
-mod measuring;
 mod model;
-mod pace;
-mod page;
 mod predictions;
 mod progress;
 mod race;
 mod reference;
-mod relation;
-mod row;
+mod result;
 mod runner;
 mod scorer;
-mod sentence;
 mod strategies;
 #[cfg(test)]
 mod test_support;
@@ -47,23 +43,20 @@ use totune_data::{Dataset, Pairs, Splits};
 use totune_sweep::Environment;
 
 pub use clock::Clock;
-pub use comparison::{Comparison, LearningCurve};
 pub use dataset::{DatasetSplits, SMALL, SplitKind};
-pub use errors::Errors;
 pub use model::Model;
-pub use page::page;
 pub use predictions::Predictions;
 pub use progress::{Progress, Stage};
 pub use reference::{Reference, Scores, Setting};
-pub use row::Row;
+pub use result::{Comparison, Errors, LearningCurve, Row, page};
 pub use scorer::Estimate;
 pub use strategies::{SEPARATE, usual_entrants, usual_strategies};
 
-use crate::candidate::Candidate;
-use crate::comparison::ComparisonInput;
 use crate::folds::Folds;
-use crate::race::Race;
-use crate::row::ScoredRow;
+use crate::race::candidate::Candidate;
+use crate::race::{Race, measuring};
+use crate::result::row::ScoredRow;
+use crate::result::{ComparisonInput, conclude, learning_curve};
 use crate::runner::Runner;
 use crate::strategies::Entrant;
 
@@ -213,7 +206,7 @@ fn by_race(
         notes,
         stopped: runner.is_stopped(),
     };
-    let mut outcome = comparison::conclude(data, request, parts, &|name| {
+    let mut outcome = conclude(data, request, parts, &|name| {
         let mut named = candidates.iter();
         let candidate = named.find(|candidate| runner.name(candidate.entrant) == name);
         candidate.map_or(Ok(Vec::new()), |candidate| {
@@ -259,7 +252,7 @@ fn by_folds(
         notes: data.notes.iter().cloned().chain(long_texts).collect(),
         stopped: runner.is_stopped(),
     };
-    let mut outcome = comparison::conclude(data, request, parts, &|_| Ok(Vec::new()))?;
+    let mut outcome = conclude(data, request, parts, &|_| Ok(Vec::new()))?;
     if let Some((_, chosen)) = &outcome.test {
         let parts = (&floors[..], &candidates[..]);
         folds::correct(

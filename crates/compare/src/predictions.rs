@@ -17,7 +17,7 @@ pub struct Predictions {
     /// For one label each, the probability of the predicted one; empty if unknown.
     pub probabilities: Vec<f32>,
     /// For several labels each, the probability of every label; empty if unknown.
-    pub of_labels: Vec<Vec<f64>>,
+    pub of_labels: Vec<Vec<f32>>,
 }
 
 impl Predictions {
@@ -45,7 +45,7 @@ impl Predictions {
                 Target::Labels(_) => {
                     let names = label_sets::names(&found[0].predicted, Some(label_sets::SEPARATOR));
                     let names = names.map_err(anyhow::Error::msg)?;
-                    of_labels.push(found[0].scores.iter().map(|&p| f64::from(p)).collect());
+                    of_labels.push(found[0].scores.clone());
                     Target::Labels(
                         names
                             .iter()
@@ -94,7 +94,7 @@ impl Predictions {
                 probabilities.extend(first.scores.get(class));
             }
             if let Target::Labels(_) = whole {
-                of_labels.push(first.scores.iter().map(|&p| f64::from(p)).collect());
+                of_labels.push(first.scores.clone());
             }
             predicted.push(whole);
         }

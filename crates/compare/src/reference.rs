@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 use totune_adapt::{
-    Adaptation, Cache, DataFacts, Dtype, Full, Linear, Optimizer, Recipe, Schedule, Select,
-    Strategy, Switch, Training,
+    Adaptation, Cache, DataFacts, Dtype, Full, Optimizer, Recipe, Schedule, Select, Strategy,
+    Switch, Training, schedule,
 };
 use totune_data::{Dataset, LabelledFiles, Pairs};
 use totune_sweep::Environment;
@@ -211,7 +211,7 @@ fn epochs_at_length(strategy: Strategy, n_layers: usize, n: usize) -> usize {
 /// without warm-up, no weight decay, and the last epoch. The batch and the epochs are those of `training`.
 fn example_script(mut training: Training) -> Training {
     training.adaptation = Adaptation::Full(Full::new(5e-5));
-    training.schedule = Schedule::Linear(Linear { warmup: 0.0 });
+    training.schedule = Schedule::Linear(schedule::Linear { warmup: 0.0 });
     if let Optimizer::AdamW(adam) = &mut training.optimizer {
         adam.weight_decay = 0.0;
     }

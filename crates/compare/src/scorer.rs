@@ -4,11 +4,9 @@ use std::cell::Cell;
 
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
-use totune_data::{Dataset, Target, Task};
-use totune_stats::{
-    SpanEvaluation, classification_scores_with, multi_label_scores, ordinal_scores,
-    paired_bootstrap_of, regression_scores, tagging_scores,
-};
+use totune_adapt::{Found, Objective};
+use totune_data::{Dataset, Target};
+use totune_stats::paired_bootstrap_of;
 
 use crate::predictions::Predictions;
 
@@ -23,9 +21,7 @@ const CHOOSING_ROUNDS: usize = 500;
 pub(crate) struct Scorer {
     /// The metric, by the name of the result rows.
     pub metric: String,
-    task: Task,
-    labels: Vec<String>,
-    positive: Option<usize>,
+    objective: Objective,
 }
 
 impl Scorer {
@@ -45,9 +41,7 @@ impl Scorer {
         };
         Ok(Self {
             metric: metric.clone(),
-            task: dataset.task,
-            labels: dataset.labels.clone(),
-            positive: dataset.positive,
+            objective: Objective::of(dataset),
         })
     }
 
@@ -58,79 +52,25 @@ impl Scorer {
 
     /// The score of a sample of them, in which an example may occur more than once.
     pub fn of_sample(&self, predictions: &Predictions, sample: &[usize]) -> f64 {
-        let gold = || sample.iter().map(|&at| &predictions.gold[at]);
-        let predicted = || sample.iter().map(|&at| &predictions.predicted[at]);
-        let find = |name: &str| name == self.metric;
-        let found = match predictions.gold.first() {
-            Some(Target::Class(_)) if self.task == Task::Ordinal => {
-                let gold: Vec<usize> = gold().filter_map(Target::class).collect();
-                let predicted: Vec<usize> = predicted().filter_map(Target::class).collect();
-                let all = ordinal_scores(&gold, &predicted, self.labels.len());
-                all.into_iter()
-                    .find(|(name, _)| find(name))
-                    .map(|(_, value)| value)
-            }
-            Some(Target::Labels(_)) => {
-                let gold: Vec<&[usize]> = gold().filter_map(Target::labels).collect();
-                let predicted: Vec<&[usize]> = predicted().filter_map(Target::labels).collect();
-                self.of_sets(&gold, &predicted, predictions, sample)
-            }
-            Some(Target::Class(_)) => {
-                let gold: Vec<usize> = gold().filter_map(Target::class).collect();
-                let predicted: Vec<usize> = predicted().filter_map(Target::class).collect();
-                let n = self.labels.len();
-                let names = [self.metric.as_str()];
-                let all = classification_scores_with(&gold, &predicted, n, self.positive, names);
-                all.into_iter()
-                    .find(|(name, _)| find(name))
-                    .map(|(_, value)| value)
-            }
-            Some(Target::Value(_)) => {
-                let gold: Vec<f64> = gold().map(value).collect();
-                let predicted: Vec<f64> = predicted().map(value).collect();
-                let all = regression_scores(&gold, &predicted);
-                all.into_iter()
-                    .find(|(name, _)| find(name))
-                    .map(|(_, value)| value)
-            }
-            Some(Target::Tags(_)) => {
-                let named = |target: &Target| -> Vec<&str> {
-                    let tags = target.tags().unwrap_or_default().iter();
-                    tags.map(|&tag| self.labels[tag].as_str()).collect()
-                };
-                let gold: Vec<Vec<&str>> = gold().map(named).collect();
-                let predicted: Vec<Vec<&str>> = predicted().map(named).collect();
-                let all = tagging_scores(&gold, &predicted, SpanEvaluation::Conlleval);
-                all.into_iter()
-                    .find(|(name, _)| find(name))
-                    .map(|(_, value)| value)
-            }
-            Some(Target::Unknown) | None => None,
-        };
-        found.filter(|value| value.is_finite()).unwrap_or(0.0)
-    }
-
-    /// The score of sets of labels, from the probabilities of the sample where the metric ranks labels or examples.
-    fn of_sets(
-        &self,
-        gold: &[&[usize]],
-        predicted: &[&[usize]],
-        predictions: &Predictions,
-        sample: &[usize],
-    ) -> Option<f64> {
-        let name = self.metric.as_str();
-        let ranks = ["map", "lrap"].contains(&name) || name.starts_with("ap:");
-        let mut scores: Option<Vec<Vec<f64>>> = None;
-        if ranks {
-            let rows = sample
-                .iter()
-                .map(|&at| predictions.of_labels.get(at).cloned());
-            scores = Some(rows.collect::<Option<_>>()?);
+        if matches!(predictions.gold.first(), None | Some(Target::Unknown)) {
+            return 0.0;
         }
-        let all = multi_label_scores(gold, predicted, scores.as_deref(), &self.labels, [name]);
-        all.into_iter()
-            .find(|(found, _)| found == name)
-            .map(|(_, value)| value)
+        let name = self.metric.as_str();
+        let gold: Vec<&Target> = sample.iter().map(|&at| &predictions.gold[at]).collect();
+        let predicted = sample.iter().map(|&at| predictions.predicted[at].clone());
+        // Only where the metric ranks labels or examples, which takes long.
+        let ranks = ["map", "lrap"].contains(&name) || name.starts_with("ap:");
+        let ranked = sample.iter().filter(|_| ranks);
+        let scores = ranked.filter_map(|&at| predictions.of_labels.get(at).cloned());
+        let found = Found {
+            predicted: &predicted.collect::<Vec<_>>(),
+            scores: &scores.collect::<Vec<_>>(),
+        };
+        let asked = std::slice::from_ref(&self.metric);
+        let all = self.objective.metrics(&gold, found, asked);
+        let found = all.into_iter().find(|(found, _)| found == name);
+        let value = found.map(|(_, value)| value);
+        value.filter(|value| value.is_finite()).unwrap_or(0.0)
     }
 
     /// The mean score of several models on the same examples. Its interval is a two-level bootstrap, which resamples
@@ -246,13 +186,6 @@ impl Estimate {
             low: low + by,
             high: high + by,
         }
-    }
-}
-
-fn value(target: &Target) -> f64 {
-    match target {
-        Target::Value(value) => *value,
-        Target::Class(_) | Target::Labels(_) | Target::Tags(_) | Target::Unknown => f64::NAN,
     }
 }
 

@@ -5,75 +5,58 @@
 //! why; [`execute`] runs them into `runs/<ab>/<id>/`, one owner per folder, so that a sweep that is killed goes on
 //! where it stopped; [`collect`] merges the folders into the sorted tables of `results/<paper>/<profile>/`.
 //!
+//! | module | what it has |
+//! |---|---|
+//! | `project/` | the papers, experiments and cards, and the places of files |
+//! | `settings/` | TOML tables: merged, read as typed values, with errors that name what exists |
+//! | `experiment/`, `search/` | an experiment file, its arms and profiles, and the search for hyper-parameters |
+//! | `spec/` | [`RunSpec`]: schemas, ids, labels |
+//! | `plan/` | [`Plan`]: states of runs, selection, order, stale runs, remaining time |
+//! | `store/` | `runs/`: folders, leases, publication, facts of runs that have ended |
+//! | `inputs/` | datasets, encoders, encoded texts and cached activations, shared by runs |
+//! | `work/` | the kinds of work, and the checkpoints of a run |
+//! | `execute/` | the runs of a plan, one after another or many at once, with a log of each |
+//! | `results/` | `results/`: collected, read, restored |
+//! | `estimate/`, `timing/` | the cost of a plan on a device; seconds of an epoch on a quiet machine |
+//!
 //! This crate does not know how a model is built, which device is used, how progress looks, or what a table in a
 //! paper is. A new kind of work is one variant of [`Work`] and one file under `work/`.
 
-mod activation_store;
-mod arms;
-mod checkpoint;
-mod collect;
-mod ended;
 mod estimate;
 mod execute;
 mod experiment;
-mod failure;
-mod forecast;
 mod inputs;
-mod known;
-mod labels;
-mod lease;
 mod machine;
-mod memo;
-mod merge;
-mod misfits;
-mod order;
 mod parallel;
-mod phases;
-mod places;
 mod plan;
-mod profile;
 mod progress;
 mod project;
 mod provenance;
-mod publication;
-mod restore;
-mod run_log;
+mod results;
 mod search;
-mod selection;
+mod settings;
 mod spec;
-mod stale;
 mod store;
-mod stored;
-mod suggest;
 mod timing;
-mod typed;
 mod work;
 
-pub use arms::Arm;
-pub use collect::{Collected, collect};
 pub use estimate::{Estimate, KindCost, Size, Timing, estimate};
 pub use execute::{Summary, execute};
-pub use experiment::{Experiment, Kind};
-pub use forecast::Forecast;
+pub use experiment::{Arm, Experiment, Kind};
 pub use inputs::{Inputs, missing};
 pub use machine::Machine;
-pub use misfits::misfits;
-pub use phases::Phases;
-pub use places::{Environment, Places, Roots};
-pub use plan::{Plan, PlannedRun};
+pub use plan::{Forecast, Plan, PlannedRun, Selection, Shard, misfits};
 pub use progress::{
     CachingEvent, CheckpointEvent, EndScore, Ended, Listeners, Position, Progress, Silent, Watched,
 };
-pub use project::Project;
+pub use project::{Environment, Places, Project, Roots};
 pub use provenance::{code, peak_memory, timestamp};
-pub use restore::{Restored, restore};
+pub use results::{Arms, Collected, Restored, collect, read_results, restore, upgrade_results};
 pub use search::UnequalSearch;
-pub use selection::{Selection, Shard};
 pub use spec::{
     DivergenceWork, Floor, FloorWork, Information, LogisticSettings, ProbeInput, ProbeWork,
     ProbedStates, RunSpec, SparseWork, Stale, TuneWork, Work,
 };
-pub use store::{State, Store};
-pub use stored::{Arms, read_results, upgrade_results};
+pub use store::{Phases, State, Store};
 pub use timing::{Noise, TimingEvent, TimingRequest, TimingSummary, time};
 pub use work::{HIDDEN, Prepared};

@@ -1,7 +1,7 @@
 //! Strategies in cross-validation.
 
 use crate::predictions::Predictions;
-use crate::row::{Row, ScoredRow};
+use crate::result::row::{Row, ScoredRow};
 use crate::runner::Runner;
 use crate::scorer::Scorer;
 use crate::strategies::Entrant;

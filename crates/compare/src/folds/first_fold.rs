@@ -6,8 +6,8 @@ use super::Folds;
 use super::candidate::{FoldCandidate, FoldTrials};
 use super::selection::{Place, first_folds, going_on};
 use super::sizes::sizes;
-use crate::candidate::Candidate;
 use crate::floors::FloorResult;
+use crate::race::candidate::Candidate;
 use crate::race::{Race, SLACK};
 use crate::trial::Size;
 

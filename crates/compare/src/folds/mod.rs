@@ -13,7 +13,6 @@ mod stages;
 use anyhow::Result;
 use totune_data::{Dataset, Target};
 
-use crate::comparison::Comparison;
 use crate::dataset::DatasetSplits;
 use crate::floors::{self, FloorResult};
 use crate::folds::candidate::FoldCandidate;
@@ -21,9 +20,10 @@ use crate::model::Model;
 use crate::predictions::Predictions;
 use crate::progress::Stage;
 use crate::race::Race;
+use crate::result::Comparison;
+use crate::result::sentence::sentence;
 use crate::runner::Runner;
 use crate::scorer::Scorer;
-use crate::sentence::sentence;
 use crate::trial::{Size, Trial};
 
 /// Share of the budget at which training has to be over, and the same if a model is kept, which is trained after that.

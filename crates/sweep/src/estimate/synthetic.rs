@@ -6,8 +6,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_adapt::{
-    Cache, CachedActivations, ClassLoss, Constant, Examples, FrozenPass, Objective, Places, Row,
-    Schedule, Select, StopRule, TaskData, TestScores, Training, fit,
+    Cache, CachedActivations, ClassLoss, Examples, FrozenPass, Objective, Places, Row, Schedule,
+    Select, StopRule, TaskData, TestScores, Training, fit, schedule,
 };
 use totune_data::tags::{Scheme, TagSet};
 use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
@@ -274,7 +274,7 @@ const STEPS: usize = 2;
 fn simplified(training: &Training) -> Training {
     Training {
         adaptation: training.adaptation.in_one_phase(),
-        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
+        schedule: Schedule::Constant(schedule::Constant { warmup: 0.0 }),
         epochs: 1,
         loss: ClassLoss::default(),
         l2_sp: 0.0,

@@ -46,7 +46,7 @@ struct DivergenceGrid {
     seeds: Vec<u64>,
 }
 
-/// Valid values of every key that has no default, see [`crate::typed::Sources::all`].
+/// Valid values of every key that has no default, see [`crate::settings::typed::SourceTexts::all`].
 const PROBE: &str = r#"
 datasets = ["d"]
 encoders = ["e"]

@@ -7,8 +7,8 @@ use totune_data::Split;
 
 use super::grids::{folds, some_of};
 use super::{Experiment, Place};
+use crate::settings::typed::keys;
 use crate::spec::Floor;
-use crate::typed::keys;
 use crate::{FloorWork, RunSpec, Work};
 
 /// Keys of a `floor` experiment. A paper's training settings below it are ignored.
@@ -26,7 +26,7 @@ struct FloorGrid {
     evaluation_batch_size: Option<usize>,
 }
 
-/// Valid values of every key that has no default, see [`crate::typed::Sources::all`].
+/// Valid values of every key that has no default, see [`crate::settings::typed::SourceTexts::all`].
 const FLOOR: &str = r#"
 datasets = ["d"]
 split = [{ kind = "hold-out", test = 0.5, seed = 0 }]

@@ -38,7 +38,7 @@ struct TuneGrid {
     seeds: Vec<u64>,
 }
 
-/// Valid values of every key that has no default, see [`crate::typed::Sources::all`].
+/// Valid values of every key that has no default, see [`crate::settings::typed::SourceTexts::all`].
 const SPARSE: &str = r#"
 datasets = ["d"]
 split = [{ kind = "hold-out", test = 0.5, seed = 0 }]
@@ -110,8 +110,8 @@ impl Experiment {
         let (grid, training) = match (grid, training) {
             (Ok(grid), Ok(training)) => (grid, training),
             (grid, training) => {
-                let slips = [grid.err(), training.err()];
-                return Err(slips.into_iter().flatten().flatten().collect());
+                let errors = [grid.err(), training.err()];
+                return Err(errors.into_iter().flatten().flatten().collect());
             }
         };
         let splits = folds(&grid.split);
@@ -145,8 +145,12 @@ pub(super) fn folds(splits: &[Split]) -> Vec<(&Split, usize)> {
 /// Refuses empty lists, naming all of them at once.
 pub(super) fn some_of<const N: usize>(lists: [(&str, bool); N]) -> Result<(), Vec<String>> {
     let empty = lists.iter().filter(|(_, is_empty)| *is_empty);
-    let slips: Vec<String> = empty.map(|(key, _)| is_empty(key)).collect();
-    if slips.is_empty() { Ok(()) } else { Err(slips) }
+    let errors: Vec<String> = empty.map(|(key, _)| is_empty(key)).collect();
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
 }
 
 pub(super) fn some<T>(key: &str, values: &[T]) -> Result<()> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
-use crate::arms::{self, Override};
-use crate::merge::lay;
-use crate::profile;
+use super::arms::{self, Override};
+use super::profile;
+use crate::settings::merge::lay;
 
 /// Keys whose values multiply the runs; a single value counts as a list of one.
 const PLURALS: [&str; 7] = [

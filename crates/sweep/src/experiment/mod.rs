@@ -9,17 +9,23 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use totune_data::Split;
 
-use crate::arms::{self, Arm, Override};
-use crate::merge::{lay, resolve, used};
 use crate::search::{Cell, Search};
-use crate::typed::{Slips, Sources};
-use crate::{RunSpec, Work, profile, suggest};
+use crate::settings::errors::ArmErrors;
+use crate::settings::merge::{lay, resolve, used};
+use crate::settings::suggest;
+use crate::settings::typed::SourceTexts;
+use crate::{RunSpec, Work};
 
 mod analyses;
+mod arms;
 mod floors;
 mod grids;
 mod layers;
+mod profile;
 
+pub use arms::Arm;
+
+use arms::Override;
 use layers::{Layer, extended, plural, taken};
 
 /// Kind of work that the runs of an experiment do.
@@ -55,7 +61,7 @@ pub struct Experiment {
     /// Kind of work that its runs do.
     pub kind: Kind,
     path: PathBuf,
-    sources: Sources,
+    sources: SourceTexts,
     /// Defaults of the kind of work, below all other settings.
     of_kind: Table,
     base: Layer,
@@ -109,7 +115,7 @@ impl Experiment {
     }
 
     fn parse(path: &Path, source: String, defaults: String, presets: String) -> Result<Self> {
-        let sources = Sources::new([("", source), (DEFAULTS, defaults), (PRESETS, presets)]);
+        let sources = SourceTexts::new([("", source), (DEFAULTS, defaults), (PRESETS, presets)]);
         let mut tables = sources.tables()?.into_iter();
         let mut next = || tables.next().unwrap_or_default();
         let (mut own, mut defaults, mut presets) = (next(), next(), next());
@@ -200,7 +206,7 @@ impl Experiment {
         let mut listed = grid.clone();
         plural(&mut listed);
 
-        let mut slips = Slips::new(arms.len());
+        let mut errors = ArmErrors::new(arms.len());
         let (mut runs, mut cells) = (Vec::new(), Vec::new());
         for dataset in datasets(&listed, &self.sources)? {
             let mut of_dataset = grid.clone();
@@ -214,7 +220,7 @@ impl Experiment {
                 let mut cell = of_dataset.clone();
                 lay(&mut cell, arm.settings.clone());
                 if let Err(error) = resolve(&mut cell, &presets) {
-                    slips.add(&arm.name, vec![format!("{error:#}")]);
+                    errors.add(&arm.name, vec![format!("{error:#}")]);
                     continue;
                 }
                 plural(&mut cell);
@@ -226,11 +232,11 @@ impl Experiment {
                 match self.cell(cell, &place) {
                     Ok((found, None)) => runs.extend(found),
                     Ok((found, Some(search))) => cells.extend(search.cells(found)?),
-                    Err(found) => slips.add(&arm.name, found),
+                    Err(found) => errors.add(&arm.name, found),
                 }
             }
         }
-        slips.none()?;
+        errors.into_result()?;
         check_different(profile, &runs, &cells)?;
         Ok((runs, cells))
     }
@@ -342,7 +348,7 @@ fn check_place(path: &Path, heading: &Heading) -> Result<()> {
     Ok(())
 }
 
-fn datasets(grid: &Table, sources: &Sources) -> Result<Vec<String>> {
+fn datasets(grid: &Table, sources: &SourceTexts) -> Result<Vec<String>> {
     #[derive(Deserialize)]
     struct Named {
         datasets: Vec<String>,

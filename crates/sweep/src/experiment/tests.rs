@@ -92,7 +92,7 @@ fn the_runs_of_one_experiment_have_different_ids() {
 }
 
 #[test]
-fn slips_are_named_with_their_line_and_the_near_name() {
+fn typos_are_named_with_their_line_and_the_near_name() {
     for (good, bad, expected) in [
         (
             "datasets = [\"a\", \"b\"]",
@@ -173,7 +173,7 @@ fn a_dataset_that_for_misspells_is_answered_with_each_known_one_once() {
 }
 
 #[test]
-fn a_slip_in_a_profile_is_found_too() {
+fn a_typo_in_a_profile_is_found_too() {
     let error = expand(
         &SPARSE.replace("datasets = [\"a\"]\n", "datasests = [\"a\"]\n"),
         "few",
@@ -331,7 +331,7 @@ fn a_title_is_no_part_of_a_run_and_two_arms_are_not_the_same() {
 }
 
 #[test]
-fn every_slip_is_named_at_once_with_its_place() {
+fn every_error_is_named_at_once_with_its_place() {
     let wrong = TUNE
         .replace("seeds = [1, 2]", "")
         .replace("encoders = \"x\"", "encoders = \"x\"\nepoch = 4")
@@ -354,7 +354,7 @@ fn every_slip_is_named_at_once_with_its_place() {
 }
 
 #[test]
-fn an_unknown_preset_hides_no_other_slip() {
+fn an_unknown_preset_hides_no_other_error() {
     let wrong = TUNE
         .replace("seeds = [1, 2]", "")
         .replace("preset = \"frozen\"", "preset = \"frosen\"");

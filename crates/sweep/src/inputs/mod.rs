@@ -11,13 +11,14 @@ use totune_data::{Dataset, EncodedCache, Example, Pairs, WordContext};
 use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
-use crate::activation_store::ActivationStore;
 use crate::spec::one_hash;
 use crate::{Environment, Progress, RunSpec, Silent};
 
+pub(crate) mod activation_store;
 mod missing;
 mod rows;
 
+use activation_store::ActivationStore;
 pub(crate) use missing::absent;
 pub use missing::missing;
 use missing::{names, texts};
@@ -50,7 +51,7 @@ pub struct Inputs {
 
 /// An encoder as its checkpoint has it, and the reader that tokenizes texts for it.
 pub(crate) struct Pretrained {
-    pub loaded: LoadedEncoder<AnyEncoder>,
+    pub loaded: LoadedEncoder,
     pub reader: Reader,
 }
 
@@ -167,7 +168,7 @@ impl Inputs {
     ///
     /// # Errors
     /// When it was not loaded.
-    pub fn loaded(&self, name: &str) -> Result<&LoadedEncoder<AnyEncoder>> {
+    pub fn loaded(&self, name: &str) -> Result<&LoadedEncoder> {
         Ok(&self.encoder(name)?.loaded)
     }
 
@@ -263,7 +264,7 @@ fn pretrained<'n>(
         let catalogue = project.encoders()?;
         let card = catalogue.find(name)?;
         let places = roots.of_encoder(project, card.fixture);
-        let loaded = card.load_any(&places, &machine.device)?;
+        let loaded = card.load(&places, &machine.device)?;
         let (lowercase, pad_id) = (card.vocabulary.lowercase, loaded.encoder.pad_id());
         let reader = Reader::open(&loaded.dir, &card.architecture, lowercase, pad_id)?
             .with_prefix(&card.vocabulary.prefix);

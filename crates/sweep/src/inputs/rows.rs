@@ -11,8 +11,8 @@ use totune_adapt::{
 use totune_data::{Dataset, Encoded, sha256_hex};
 use totune_model::Encoder;
 
+use super::activation_store::Key;
 use super::{Inputs, Pretrained};
-use crate::activation_store::Key;
 use crate::{CachingEvent, Progress, TuneWork};
 
 pub(super) type RowsKey = (String, String, String, InputEncoding);

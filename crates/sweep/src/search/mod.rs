@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use totune_data::Split;
 
+use crate::RunSpec;
+use crate::settings::suggest;
+use crate::settings::typed::SourceTexts;
 use crate::spec::OF_TRIALS;
-use crate::typed::Sources;
-use crate::{RunSpec, suggest};
 
 mod budget;
 mod choice;
@@ -82,7 +83,7 @@ pub(crate) struct Cell {
 
 impl Search {
     /// Takes `search` out of a grid; `None` where there is none, or its kind is `none`.
-    pub fn take(grid: &mut toml::Table, sources: &Sources) -> Result<Option<Self>> {
+    pub fn take(grid: &mut toml::Table, sources: &SourceTexts) -> Result<Option<Self>> {
         let Some(written) = grid.remove("search") else {
             return Ok(None);
         };

@@ -131,7 +131,7 @@ fn more_trials_leave_those_before_as_they_are() {
             "[search]\nkind = 'random'\ntrials = {trials}\nseed = 3\nseeds = [1]\n[search.ranges]\n'work.a' = [1, 2, 3]\n'work.b' = [1, 2]"
         ))
         .expect("TOML");
-        Search::take(&mut grid, &Sources::new([]))
+        Search::take(&mut grid, &SourceTexts::new([]))
             .map(|search| search.expect("a search").settings())
     };
     let six = random(6).expect("all six");
@@ -296,7 +296,7 @@ search = { kind = "grid", seeds = [100], ranges = { "work.training.adaptation.lr
 }
 
 #[test]
-fn slips_are_named() {
+fn errors_are_named() {
     for (good, bad, expected) in [
         (
             r#"kind = "grid""#,

@@ -8,6 +8,7 @@ use totune_data::Split;
 use totune_stats::{Features, Logistic, Solver};
 
 mod analyses;
+mod cell;
 mod floors;
 mod identity;
 mod label;
@@ -16,7 +17,6 @@ mod sources;
 
 pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedStates};
 pub use floors::{Floor, FloorWork};
-pub(crate) use identity::canonical;
 pub use sources::Stale;
 pub(crate) use sources::{Sources, one_hash};
 

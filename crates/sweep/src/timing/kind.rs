@@ -7,7 +7,6 @@ use totune_data::sha256_hex;
 use totune_record::TimingRow;
 
 use super::request::{Noise, Place, TimingRequest};
-use crate::stored::cells;
 use crate::{Plan, RunSpec, Work};
 
 /// An arm on a dataset with an encoder.
@@ -71,7 +70,7 @@ impl<'a> Kind<'a> {
         let mut plain = spec.clone();
         plain.fold = 0;
         let hash = |cell: String| sha256_hex(cell.as_bytes())[..16].to_string();
-        let settings = cells(&plain).map(hash).collect();
+        let settings = plain.cells().map(hash).collect();
         plain.experiment.clear();
         plain.arm.clear();
         plain.seed = 0;

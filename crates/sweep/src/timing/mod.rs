@@ -18,9 +18,9 @@ use totune_model::fused::TensorMemory;
 use totune_record::{TimingRow, read_timing, write_timing};
 use totune_stats::quartiles;
 
-use crate::activation_store::ActivationStore;
-use crate::lease::Lease;
+use crate::inputs::activation_store::ActivationStore;
 use crate::provenance::{self, Code};
+use crate::store::lease::Lease;
 use crate::{Environment, Inputs, Machine, Prepared, Progress, Store, missing};
 use kind::Kind;
 use machine::{Usage, Verdict};

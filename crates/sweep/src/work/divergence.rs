@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use totune_record::{EvalRow, RunRow};
+use totune_record::RunRow;
 use totune_stats::{Terms, count_terms, term_divergence};
 
-use super::Outcome;
+use super::{Outcome, final_score};
 use crate::{DivergenceWork, Inputs, RunSpec};
 
 pub(super) fn perform(
@@ -37,18 +37,8 @@ pub(super) fn perform(
     run.threads = 1;
     run.stop_reason = "computed".to_string();
     run.eval_seconds = clock.elapsed().as_secs_f64();
-    let eval = EvalRow {
-        run_id: run.run_id.clone(),
-        phase: 0,
-        epoch: 0,
-        step: 0,
-        split: "train".to_string(),
-        metric: "js-divergence".to_string(),
-        value: divergence,
-        n: dataset.examples.len() as u64,
-        train_seconds: 0.0,
-        is_final: true,
-    };
+    let place = ("train", dataset.examples.len());
+    let eval = final_score(&run, place, "js-divergence", divergence);
     Ok(Outcome {
         run,
         evals: vec![eval],

@@ -1,7 +1,8 @@
 //! Gold targets of the examples of a part.
 
 use anyhow::{Result, ensure};
-use totune_data::{Target, Task};
+use totune_adapt::{Found, Objective};
+use totune_data::{Dataset, Target, Task};
 
 use super::splits::Subset;
 
@@ -58,6 +59,22 @@ impl GoldTargets {
             Self::Scores(scores) => scores.len(),
             Self::Tags(tags) => tags.len(),
         }
+    }
+
+    /// Every metric of predictions that needs no probabilities, by the names of result rows.
+    pub fn metrics(&self, dataset: &Dataset, predicted: &[Target]) -> Vec<(String, f64)> {
+        let gold: Vec<Target> = match self {
+            Self::Classes(classes) => classes.iter().copied().map(Target::Class).collect(),
+            Self::Labels(labels) => labels.iter().cloned().map(Target::Labels).collect(),
+            Self::Scores(scores) => scores.iter().copied().map(Target::Value).collect(),
+            Self::Tags(tags) => tags.iter().cloned().map(Target::Tags).collect(),
+        };
+        let found = Found {
+            predicted,
+            scores: &[],
+        };
+        let gold: Vec<&Target> = gold.iter().collect();
+        Objective::of(dataset).metrics(&gold, found, &dataset.metrics)
     }
 
     /// Refuses labels that are all the same, since no regression can be fitted to them.

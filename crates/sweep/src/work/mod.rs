@@ -9,12 +9,13 @@ use anyhow::Result;
 use cpu_time::ProcessTime;
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
-use crate::checkpoint::CheckpointPlace;
-use crate::phases::PhaseClock;
+use crate::store::phases::PhaseClock;
 use crate::{Inputs, Machine, Progress, RunSpec, Work};
 
+pub(crate) mod checkpoint;
 mod divergence;
 mod examples;
+pub(crate) mod failure;
 mod floor;
 mod gold;
 mod prepared;
@@ -23,6 +24,7 @@ mod sparse;
 mod splits;
 mod tune;
 
+use checkpoint::CheckpointPlace;
 pub use examples::HIDDEN;
 pub use prepared::Prepared;
 
@@ -72,6 +74,22 @@ impl Stopwatch {
     fn cpu_seconds(&self) -> Option<f64> {
         let spent = self.cpu?.try_elapsed().ok()?;
         Some(spent.as_secs_f64())
+    }
+}
+
+/// Score of a run at its end, on `n` examples of `split`.
+fn final_score(run: &RunRow, (split, n): (&str, usize), metric: &str, value: f64) -> EvalRow {
+    EvalRow {
+        run_id: run.run_id.clone(),
+        phase: 0,
+        epoch: run.epochs,
+        step: run.steps,
+        split: split.to_string(),
+        metric: metric.to_string(),
+        value,
+        n: n as u64,
+        train_seconds: run.train_seconds,
+        is_final: true,
     }
 }
 

@@ -7,7 +7,7 @@ use totune_adapt::{Checkpoints, Interrupted, Outcome, TaskData, Training, Watch,
 use totune_model::AnyEncoder;
 
 use super::examples::task_data;
-use crate::activation_store::ActivationStore;
+use crate::inputs::activation_store::ActivationStore;
 use crate::{Environment, Inputs, Progress, RunSpec, Silent, TuneWork, Work};
 
 /// One adaptation of one encoder, ready to run.

@@ -5,18 +5,15 @@ use std::ops::Range;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use totune_adapt::{EntryLayer, FrozenPass, InputEncoding, Stop, StoredDtype};
-use totune_data::{Dataset, Encoded, Task, shuffle, stream};
+use totune_data::{Dataset, Encoded, Target, Task, shuffle, stream};
 use totune_model::{Encoder, Layers, PooledInput};
-use totune_record::{EvalRow, RunRow};
-use totune_stats::{
-    Dense, Edge, Linear, classification_scores_with, information_bound, ordinal_scores,
-    regression_scores,
-};
+use totune_record::RunRow;
+use totune_stats::{Dense, Edge, Linear, information_bound};
 
 use super::gold::GoldTargets;
 use super::splits::{self, Splits};
 use super::tune::{record, train};
-use super::{Outcome, Resources, Stopwatch};
+use super::{Outcome, Resources, Stopwatch, final_score};
 use crate::{Information, Inputs, ProbeWork, RunSpec, TuneWork};
 
 /// Fewest examples that the mutual information is estimated of.
@@ -83,17 +80,9 @@ pub(super) fn perform(
     let mut evals = evals;
     for scores in [scores, information] {
         for (layer, scores) in scores.into_iter().enumerate() {
-            evals.extend(scores.into_iter().map(|(metric, value)| EvalRow {
-                run_id: run.run_id.clone(),
-                phase: 0,
-                epoch: run.epochs,
-                step: run.steps,
-                split: "test".to_string(),
-                metric: format!("{metric}@layer-{layer}"),
-                value,
-                n: parts.test.rows.len() as u64,
-                train_seconds: run.train_seconds,
-                is_final: true,
+            evals.extend(scores.into_iter().map(|(metric, value)| {
+                let metric = format!("{metric}@layer-{layer}");
+                final_score(&run, ("test", parts.test.rows.len()), &metric, value)
             }));
         }
     }
@@ -192,30 +181,24 @@ impl<'a> ProbeData<'a> {
     /// Scores of a classifier of one layer, by the dataset's metrics.
     fn classifier(&self, layer: &Layer, work: &ProbeWork) -> Result<Vec<(String, f64)>> {
         let metrics = &self.dataset.metrics;
-        let scores = match (&self.train.answers, &self.test.answers) {
-            (GoldTargets::Classes(train), GoldTargets::Classes(gold)) => {
+        let predicted: Vec<Target> = match (&self.train.answers, &self.test.answers) {
+            (GoldTargets::Classes(train), GoldTargets::Classes(_)) => {
                 let labels = self.dataset.labels.len();
                 let fitted = work.logistic.model().fit_dense(&layer.train, train, labels);
-                let predicted = fitted.predict(&layer.test);
-                let asked = metrics.iter().map(String::as_str);
-                let positive = self.dataset.positive;
-                match self.dataset.task {
-                    Task::Ordinal => ordinal_scores(gold, &predicted, labels),
-                    _ => classification_scores_with(gold, &predicted, labels, positive, asked),
-                }
+                let predicted = fitted.predict(&layer.test).into_iter();
+                predicted.map(Target::Class).collect()
             }
-            (GoldTargets::Scores(train), GoldTargets::Scores(gold)) => {
+            (GoldTargets::Scores(train), GoldTargets::Scores(_)) => {
                 let predicted = Linear::fit(&layer.train, train).predict(&layer.test);
-                regression_scores(gold, &predicted)
+                predicted.into_iter().map(Target::Value).collect()
             }
             _ => anyhow::bail!("one part has labels and the other scores; expected one kind"),
         };
+        let scores = self.test.answers.metrics(self.dataset, &predicted);
         let asked = scores
             .into_iter()
             .filter(|(name, _)| metrics.iter().any(|metric| metric == name));
-        Ok(asked
-            .map(|(name, score)| (name.to_string(), score))
-            .collect())
+        Ok(asked.collect())
     }
 
     /// Mutual information of a layer and the labels of the test part, in bits, and the same for shuffled labels and for

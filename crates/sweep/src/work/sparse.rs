@@ -5,11 +5,11 @@ use std::time::Instant;
 use anyhow::{Result, bail, ensure};
 use cpu_time::ThreadTime;
 use totune_data::{Example, Input, Target};
-use totune_record::{EvalRow, PredictionRow, RunRow};
+use totune_record::{PredictionRow, RunRow};
 use totune_stats::{Vectorizer, classification_scores};
 
-use super::Outcome;
 use super::splits::{Splits, Subset};
+use super::{Outcome, final_score};
 use crate::{Inputs, RunSpec, SparseWork};
 
 pub(super) fn perform(
@@ -63,30 +63,14 @@ pub(super) fn perform(
     }
     .to_string();
 
-    let evals = evals(&run, scores, gold.len());
+    let eval = |(metric, value)| final_score(&run, ("test", gold.len()), metric, value);
+    let evals = scores.into_iter().map(eval).collect();
     let predictions = predictions(&run.run_id, &splits.test, &predicted, &second)?;
     Ok(Outcome {
         run,
         evals,
         predictions,
     })
-}
-
-/// The scores on test as rows.
-fn evals(run: &RunRow, scores: Vec<(&'static str, f64)>, n: usize) -> Vec<EvalRow> {
-    let row = |(metric, value): (&str, f64)| EvalRow {
-        run_id: run.run_id.clone(),
-        phase: 0,
-        epoch: 0,
-        step: run.steps,
-        split: "test".to_string(),
-        metric: metric.to_string(),
-        value,
-        n: n as u64,
-        train_seconds: run.train_seconds,
-        is_final: true,
-    };
-    scores.into_iter().map(row).collect()
 }
 
 /// Predicted classes of the test examples and the probabilities of the second class, as rows.

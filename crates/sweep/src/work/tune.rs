@@ -8,10 +8,10 @@ use totune_data::{Dataset, Target, label_sets};
 use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
 
+use super::checkpoint::RunCheckpoints;
+use super::failure::{catch, status_of};
 use super::prepared::Prepared;
 use super::{Outcome, Resources};
-use crate::checkpoint::RunCheckpoints;
-use crate::failure::{catch, status_of};
 use crate::{CheckpointEvent, RunSpec, TuneWork, Watched};
 
 pub(super) fn perform(

@@ -99,10 +99,8 @@ fn each_kind_is_timed_once_and_a_stopped_pass_goes_on() {
         assert!(row.fastest > 0.0 && row.fastest <= row.epoch_seconds);
         assert!(row.epoch_seconds <= row.slowest);
         assert!(row.cpu_share().is_some_and(|share| share > 0.0), "{row:?}");
-        assert!(
-            row.tensor_memory.is_some_and(|bytes| bytes > 1 << 20),
-            "{row:?}"
-        );
+        // How much it is depends on the other tests of this process.
+        assert!(row.tensor_memory.is_some(), "{row:?}");
     }
     // The head is trained on cached activations, what is trained whole is not.
     let cached: Vec<bool> = rows.iter().map(|row| row.cache_seconds > 0.0).collect();

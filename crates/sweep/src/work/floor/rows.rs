@@ -2,14 +2,12 @@
 
 use anyhow::{Result, bail};
 use totune_data::label_sets::joined;
-use totune_data::{Dataset, Task};
+use totune_data::{Dataset, Target, Task};
 use totune_record::{EvalRow, PredictionRow, RunRow};
-use totune_stats::{
-    SpanEvaluation, classification_scores_with, multi_label_scores, ordinal_scores,
-    regression_scores, tagging_scores,
-};
+use totune_stats::multi_label_scores;
 
 use super::{Choice, FloorSplit, Predicted};
+use crate::work::final_score;
 use crate::work::gold::GoldTargets;
 
 /// Lower bound of probabilities in the loss, so that an outcome that was never seen in training does not cost
@@ -18,7 +16,7 @@ const LEAST: f64 = f64::EPSILON;
 
 /// Row of a setting that was chosen when the floor was fitted.
 pub(super) fn chosen(run: &RunRow, choice: &Choice) -> EvalRow {
-    eval(run, (choice.on, 0), choice.name, choice.value)
+    final_score(run, (choice.on, 0), choice.name, choice.value)
 }
 
 /// The final scores of a part.
@@ -30,35 +28,16 @@ pub(super) fn evals(
     let place = (part.name, part.answers.len());
     let scores = scores(part, predicted)?.into_iter();
     Ok(scores
-        .map(|(name, value)| eval(run, place, &name, value))
+        .map(|(name, value)| final_score(run, place, &name, value))
         .collect())
-}
-
-fn eval(run: &RunRow, (split, n): (&str, usize), metric: &str, value: f64) -> EvalRow {
-    EvalRow {
-        run_id: run.run_id.clone(),
-        phase: 0,
-        epoch: 0,
-        step: run.steps,
-        split: split.to_string(),
-        metric: metric.to_string(),
-        value,
-        n: n as u64,
-        train_seconds: run.train_seconds,
-        is_final: true,
-    }
 }
 
 /// Every metric of the predictions under the names of trained runs. The loss is the mean cross-entropy of labels and tags,
 /// and the mean squared error of scores.
 fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>> {
     let dataset = part.dataset();
-    let owned = |scores: Vec<(&str, f64)>| -> Vec<(String, f64)> {
-        let scores = scores.into_iter();
-        scores
-            .map(|(name, value)| (name.to_string(), value))
-            .collect()
-    };
+    let metrics = |predicted: Vec<Target>| part.answers.metrics(dataset, &predicted);
+    let values = |values: &[f64]| values.iter().copied().map(Target::Value).collect();
     Ok(match (&part.answers, predicted) {
         (
             GoldTargets::Classes(gold),
@@ -67,18 +46,13 @@ fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>
                 probabilities,
             },
         ) => {
-            let n_labels = dataset.labels.len();
-            if dataset.task == Task::Ordinal {
-                // A trained run has another loss, that of steps.
-                return Ok(owned(ordinal_scores(gold, classes, n_labels)));
+            let mut scores = metrics(classes.iter().copied().map(Target::Class).collect());
+            // A trained run of an ordinal task has another loss, that of steps.
+            if dataset.task != Task::Ordinal {
+                let rows = probabilities.chunks(dataset.labels.len()).zip(gold);
+                let losses = rows.map(|(row, &class)| -row[class].max(LEAST).ln());
+                scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
             }
-            let asked = dataset.metrics.iter().map(String::as_str);
-            let scores =
-                classification_scores_with(gold, classes, n_labels, dataset.positive, asked);
-            let mut scores = owned(scores);
-            let rows = probabilities.chunks(n_labels).zip(gold);
-            let losses = rows.map(|(row, &class)| -row[class].max(LEAST).ln());
-            scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
             scores
         }
         (
@@ -88,21 +62,21 @@ fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>
                 probabilities,
             },
         ) => label_set_scores(dataset, gold, labels, probabilities),
-        (GoldTargets::Scores(gold), Predicted::Scores(values)) => {
-            let mut scores = owned(regression_scores(gold, values));
+        (GoldTargets::Scores(gold), Predicted::Scores(found)) => {
+            let mut scores = metrics(values(found));
             if !scores.iter().any(|(name, _)| name == "pearson") {
                 // The mean for every example: rank correlations of a constant are undefined.
                 scores.retain(|(name, _)| name == "mse");
             }
             let losses = gold
                 .iter()
-                .zip(values)
+                .zip(found)
                 .map(|(gold, found)| (gold - found).powi(2));
             scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
             scores
         }
-        (GoldTargets::Scores(gold), Predicted::Similarities(values)) => {
-            let mut scores = owned(regression_scores(gold, values));
+        (GoldTargets::Scores(_), Predicted::Similarities(found)) => {
+            let mut scores = metrics(values(found));
             // It is on another scale than the scores.
             scores.retain(|(name, _)| name != "mse");
             scores
@@ -113,12 +87,24 @@ fn scores(part: &FloorSplit, predicted: &Predicted) -> Result<Vec<(String, f64)>
                 tags,
                 probabilities,
             },
-        ) => tag_scores(dataset, gold, tags, probabilities),
+        ) => {
+            let mut scores = metrics(tags.iter().cloned().map(Target::Tags).collect());
+            if !probabilities.is_empty() {
+                // Of a sentence the mean over its words, as of a trained tagger.
+                let loss = |&tag: &usize| -probabilities[tag].max(LEAST).ln();
+                let losses = gold
+                    .iter()
+                    .map(|tags| mean(tags.iter().map(loss)).unwrap_or(0.0));
+                scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
+            }
+            scores
+        }
         _ => bail!("the parts differ in what is known of their examples; expected one kind"),
     })
 }
 
-/// The scores of sets of labels; `probabilities` has those of all labels for each example.
+/// The scores of sets of labels; `probabilities` has those of all labels for each example. They are ranked in double
+/// precision: rounded to those of a model, which [`totune_adapt::Objective::metrics`] takes, they could have other ranks.
 fn label_set_scores(
     dataset: &Dataset,
     gold: &[Vec<usize>],
@@ -147,32 +133,6 @@ fn label_set_scores(
         row.map(move |(label, p)| of_label(set, label, *p))
     });
     scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
-    scores
-}
-
-/// The scores of the tags of sentences; `probabilities` has one for each tag, or none.
-fn tag_scores(
-    dataset: &Dataset,
-    gold: &[Vec<usize>],
-    tags: &[Vec<usize>],
-    probabilities: &[f64],
-) -> Vec<(String, f64)> {
-    let named = |sentences: &[Vec<usize>]| -> Vec<Vec<&str>> {
-        let name = |&tag: &usize| dataset.labels[tag].as_str();
-        let sentences = sentences.iter();
-        sentences
-            .map(|tags| tags.iter().map(name).collect())
-            .collect()
-    };
-    let mut scores = tagging_scores(&named(gold), &named(tags), SpanEvaluation::Conlleval);
-    if !probabilities.is_empty() {
-        // Of a sentence the mean over its words, as of a trained tagger.
-        let loss = |&tag: &usize| -probabilities[tag].max(LEAST).ln();
-        let losses = gold
-            .iter()
-            .map(|tags| mean(tags.iter().map(loss)).unwrap_or(0.0));
-        scores.extend(mean(losses).map(|loss| ("loss".to_string(), loss)));
-    }
     scores
 }
 
