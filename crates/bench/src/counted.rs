@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use totune_data::TextTable;
 use totune_model::fused::Calls;
 
 use crate::goals;
@@ -26,13 +27,11 @@ pub fn tables(results: &Results) -> String {
     let mut text =
         String::from("A ratio below 1 means that the side of the row dispatches fewer.\n\n");
     let mut head = vec!["case".to_string(), "side".to_string()];
-    head.extend(COUNTS.map(|(name, _)| name.to_string()));
+    head.extend(COUNTS.map(|(name, _)| format!("#{name}")));
     for baseline in &results.baselines {
-        head.extend(COUNTS.map(|(name, _)| format!("{name} / {baseline}'s")));
+        head.extend(COUNTS.map(|(name, _)| format!("#{name} / {baseline}'s")));
     }
-    let rules = (0..head.len()).map(|at| if at < 2 { "---" } else { "--:" });
-    let rules: Vec<&str> = rules.collect();
-    let _ = writeln!(text, "| {} |\n|{}|", head.join(" | "), rules.join("|"));
+    let mut table = TextTable::new(head);
     for outcome in &results.outcomes {
         for (at, timing) in outcome.sides.iter().enumerate() {
             let total = Calls::total(&timing.operators);
@@ -42,9 +41,10 @@ pub fn tables(results: &Results) -> String {
             for baseline in &results.baselines {
                 row.extend(ratios(outcome, timing, baseline));
             }
-            let _ = writeln!(text, "| {} |", row.join(" | "));
+            table.row(row);
         }
     }
+    text.push_str(&table.markdown());
     text.push_str(&goals::table(results));
     for outcome in &results.outcomes {
         most_frequent(&mut text, outcome);
@@ -76,26 +76,23 @@ fn most_frequent(text: &mut String, outcome: &Outcome) {
         std::cmp::Reverse(counts.max())
     };
     names.sort_by_key(most);
-    let sides: Vec<&str> = outcome
-        .sides
-        .iter()
-        .map(|side| side.side.as_str())
-        .collect();
-    let _ = write!(
-        text,
-        "\n## {}\n\nThe most frequent operators at any depth, and in brackets those that are outermost.\n\n| operator | {} |\n|---|{}\n",
-        outcome.case,
-        sides.join(" | "),
-        "--:|".repeat(sides.len()),
-    );
+    let mut head = vec!["operator".to_string()];
+    head.extend(outcome.sides.iter().map(|side| format!("#{}", side.side)));
+    let mut table = TextTable::new(head);
     for name in names.into_iter().take(MOST_FREQUENT) {
         let cell = |side| {
             let calls = calls(side, name);
             format!("{} ({})", calls.all, calls.outermost)
         };
-        let cells: Vec<String> = outcome.sides.iter().map(cell).collect();
-        let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
+        let cells = outcome.sides.iter().map(cell);
+        table.row([format!("`{name}`")].into_iter().chain(cells));
     }
+    let _ = write!(
+        text,
+        "\n## {}\n\nThe most frequent operators at any depth, and in brackets those that are outermost.\n\n{}",
+        outcome.case,
+        table.markdown(),
+    );
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use totune_data::TextTable;
 use totune_stats::quartiles;
 
 use crate::page::seconds;
@@ -12,7 +13,14 @@ impl Results {
     /// mark says that the middle halves of the laps do not overlap, so that the difference is more than noise within a
     /// run.
     pub fn moved(&self, before: &Self) -> String {
-        let mut rows = Vec::new();
+        let mut table = TextTable::new([
+            "case",
+            "#threads",
+            "side",
+            "#before",
+            "#now",
+            "#now / before",
+        ]);
         for outcome in &self.outcomes {
             let same = |old: &&crate::Outcome| {
                 (&old.case, old.threads) == (&outcome.case, outcome.threads)
@@ -26,7 +34,7 @@ impl Results {
                     let threads = outcome.threads.to_string();
                     let ratio = format!("{:.2}", now.median() / then.median());
                     let mark = if apart(then, now) { "*" } else { " " };
-                    rows.push([
+                    table.row([
                         outcome.case.clone(),
                         threads,
                         now.side.clone(),
@@ -45,23 +53,11 @@ impl Results {
                 before.machine, self.machine
             );
         }
-        if rows.is_empty() {
+        if table.is_empty() {
             text.push_str("no case is in both\n");
             return text;
         }
-        let head = ["case", "threads", "side", "before", "now", "now / before"].map(str::to_string);
-        rows.insert(0, head);
-        let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max();
-        let widths: Vec<usize> = (0..6).map(|at| width(at).unwrap_or(0)).collect();
-        for row in &rows {
-            let cells = row.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(at, (cell, width))| match at {
-                0 | 2 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-            let line = cells.collect::<Vec<_>>().join("  ");
-            let _ = writeln!(text, "{}", line.trim_end());
-        }
+        text.push_str(&table.to_string());
         text.push_str("below 1: faster now; *: the middle halves of the laps do not overlap\n");
         text
     }

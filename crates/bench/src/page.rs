@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use totune_data::TextTable;
 use totune_record::write_atomically;
+use totune_stats::number::count;
 
 use crate::comparison::{Measure, Unit};
 use crate::counted;
@@ -51,7 +53,7 @@ pub fn markdown(results: &Results) -> String {
     );
     text.push_str(&products(results));
     text.push('\n');
-    table(&mut text, results);
+    text.push_str(&table(results).markdown());
     text.push_str(&goals::table(results));
     if !results.appendix.is_empty() {
         let _ = write!(text, "\n{}", results.appendix);
@@ -96,8 +98,7 @@ fn products(results: &Results) -> String {
     ) else {
         return String::new();
     };
-    let (thousands, rest) = (results.square / 1000, results.square % 1000);
-    let rows = format!("{thousands},{rest:03}");
+    let rows = count(results.square as u64);
     format!(
         "GFLOP/s count the matrix products of the network, forward and backward, and nothing else. `of the product` is their share of those of a plain \
          product of {rows} x {rows} matrices by LibTorch in the same dtype on as many threads ({least:.0} to {most:.0} GFLOP/s), which takes turns with \
@@ -116,7 +117,7 @@ fn versions(results: &Results) -> Vec<String> {
     all
 }
 
-fn table(text: &mut String, results: &Results) {
+fn table(results: &Results) -> TextTable {
     let outcomes = &results.outcomes;
     let unit = outcomes.iter().find_map(|outcome| outcome.unit.as_ref());
     let several = outcomes
@@ -128,29 +129,18 @@ fn table(text: &mut String, results: &Results) {
     facts.dedup();
 
     let mut head = vec!["case".to_string()];
-    head.extend(several.then(|| "threads".to_string()));
-    head.extend(["side".to_string(), "median".to_string()]);
-    head.extend(unit.map(|unit| format!("{}/s", unit.name)));
+    head.extend(several.then(|| "#threads".to_string()));
+    head.extend(["side".to_string(), "#median".to_string()]);
+    head.extend(unit.map(|unit| format!("#{}/s", unit.name)));
     let multiplies = outcomes.iter().any(|outcome| outcome.flop.is_some());
     if multiplies {
-        head.extend(["GFLOP/s", "of the product"].map(str::to_string));
+        head.extend(["#GFLOP/s", "#of the product"].map(str::to_string));
     }
-    head.push("peak memory".to_string());
-    head.extend(facts.iter().map(|fact| fact.to_string()));
-    head.extend(
-        results
-            .baselines
-            .iter()
-            .map(|name| format!("side / {name}")),
-    );
-    let _ = writeln!(text, "| {} |", head.join(" | "));
-    let left = if several { 3 } else { 2 };
-    let rules = (0..head.len()).map(|at| match at {
-        0 => "---",
-        at if at + 1 == left => "---",
-        _ => "--:",
-    });
-    let _ = writeln!(text, "|{}|", rules.collect::<Vec<_>>().join("|"));
+    head.push("#peak memory".to_string());
+    head.extend(facts.iter().map(|fact| format!("#{fact}")));
+    let baselines = results.baselines.iter();
+    head.extend(baselines.map(|name| format!("#side / {name}")));
+    let mut table = TextTable::new(head);
     for outcome in outcomes {
         for (at, timing) in outcome.sides.iter().enumerate() {
             let mut row = vec![if at == 0 {
@@ -180,9 +170,10 @@ fn table(text: &mut String, results: &Results) {
             );
             let ratio = |name: &String| ratio(outcome, timing, name);
             row.extend(results.baselines.iter().map(ratio));
-            let _ = writeln!(text, "| {} |", row.join(" | "));
+            table.row(row);
         }
     }
+    table
 }
 
 /// The time of a side divided by the baseline's; empty for baselines themselves.

@@ -128,7 +128,7 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
     let (encoders, device) = (worker.project.encoders()?, &worker.machine.device);
     let card = encoders.find(&case.encoder)?;
     let fixtures = worker.project.root.join("fixtures/encoders");
-    let loaded = card.load_any(&[worker.roots.encoders.clone(), fixtures], device)?;
+    let loaded = card.load(&[worker.roots.encoders.clone(), fixtures], device)?;
     let data = DataFacts {
         task: Task::Classification,
         loss: totune_data::ClassLoss::PLAIN,

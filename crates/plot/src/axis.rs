@@ -1,5 +1,7 @@
 //! Linear axes: round ticks, and the position of a value between the ends.
 
+use totune_stats::number::fixed;
+
 /// A linear axis whose ends are ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
@@ -32,6 +34,12 @@ impl Axis {
             ticks: (first..=last).map(|tick| tick as f64 * step).collect(),
             decimals,
         }
+    }
+
+    /// Place of each tick in the picture, with its number.
+    pub(crate) fn labelled(&self, place: impl Fn(f64) -> f64) -> Vec<(f64, String)> {
+        let label = |&tick: &f64| (place(tick), fixed(tick, self.decimals));
+        self.ticks.iter().map(label).collect()
     }
 
     /// Position of `value` along the axis, from 0 to 1.

@@ -4,8 +4,9 @@ use plotters::style::text_anchor::HPos;
 use totune_stats::number::fixed;
 use totune_stats::quartiles;
 
+use crate::axes::draw_rules;
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Frame, INK, MUTED, PAPER, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Frame, INK, MUTED, PAPER, Text, series_colour};
 
 /// One panel of box plots over a shared axis.
 #[derive(Debug, Clone)]
@@ -76,17 +77,9 @@ impl BoxPanel {
             &self.measure,
             &Text::heading(),
         );
-        for &tick in &axis.ticks {
-            let y = plot.top + plot.height * (1.0 - axis.share(tick));
-            canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
-            let label = fixed(tick, axis.decimals);
-            canvas.text(
-                plot.left - 8.0,
-                y,
-                &label,
-                &Text::note().anchored(HPos::Right),
-            );
-        }
+        let y = |value: f64| plot.top + plot.height * (1.0 - axis.share(value));
+        let style = Text::note().anchored(HPos::Right);
+        draw_rules(canvas, plot, &axis.labelled(y), &style);
         let slot = plot.width / self.boxes.len().max(1) as f64;
         for (place, series) in self.boxes.iter().enumerate() {
             let centre = plot.left + slot * (place as f64 + 0.5);

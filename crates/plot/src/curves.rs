@@ -3,8 +3,9 @@
 use plotters::style::text_anchor::HPos;
 use totune_stats::number::fixed;
 
+use crate::axes::Axes;
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Frame, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::levels::{Level, draw_levels};
 
@@ -32,9 +33,6 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Room above the lines, left of them and right of them.
-const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
-
 impl CurvePanel {
     pub(crate) fn words_of_curves(&self) -> Vec<String> {
         let end = |(x, y): &(f64, f64)| format!("{} at {}", fixed(*y, 3), fixed(*x, 1));
@@ -51,37 +49,22 @@ impl CurvePanel {
         let titles: Vec<&str> = self.curves.iter().map(|each| each.title.as_str()).collect();
         let key = columns(&titles, frame.width - 24.0);
         let rows = key.last().map_or(0, |(row, _)| row + 1);
-        let (above, before, behind) = MARGINS;
-        let plot = Frame {
-            left: frame.left + before,
-            top: frame.top + above,
-            width: frame.width - before - behind,
-            height: frame.height - above - 55.0 - ROW * rows as f64,
-        };
-        let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
-        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
-        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
-
+        let plot = Axes::plot(frame, 60.0, rows);
+        let bottom = plot.top + plot.height;
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let across = Axis::around(points().map(|(x, _)| *x).chain([0.0]), 5);
         let levels = self.levels.iter().map(|level| level.at);
         let up = Axis::around(points().map(|(_, y)| *y).chain(levels), 5);
         let x = |value: f64| plot.left + plot.width * across.share(value);
         let y = |value: f64| bottom - plot.height * up.share(value);
-        let right = plot.left + plot.width;
-        for &tick in &up.ticks {
-            canvas.line((plot.left, y(tick)), (right, y(tick)), RULE, 1.0);
-            let label = fixed(tick, up.decimals);
-            canvas.text(plot.left - 8.0, y(tick), &label, &small(HPos::Right));
-        }
-        for &tick in &across.ticks {
-            canvas.line((x(tick), bottom), (x(tick), bottom + 5.0), MUTED, 1.0);
-            let label = fixed(tick, across.decimals);
-            canvas.text(x(tick), bottom + 17.0, &label, &small(HPos::Center));
-        }
-        canvas.line((plot.left, bottom), (right, bottom), MUTED, 1.0);
-        let middle = plot.left + plot.width / 2.0;
-        canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
+        let axes = Axes {
+            title: &self.title,
+            measure: &self.measure,
+            across: &self.across,
+            rules: up.labelled(y),
+            ticks: across.labelled(x),
+        };
+        let top = axes.draw(canvas, frame, plot);
         let path = |curve: &Curve| -> Vec<(f64, f64)> {
             let points = curve.points.iter();
             points.map(|&(a, b)| (x(a), y(b))).collect()
@@ -94,7 +77,7 @@ impl CurvePanel {
             }
         }
         for (number, (title, (row, offset))) in titles.iter().zip(key).enumerate() {
-            let (x, y) = (left + offset, bottom + 61.0 + ROW * row as f64);
+            let (x, y) = (frame.left + 12.0 + offset, top + ROW * row as f64);
             canvas.line((x, y), (x + SAMPLE, y), series_colour(number), 2.5);
             canvas.text(x + SAMPLE + 6.0, y, title, &small(HPos::Left));
         }

@@ -7,6 +7,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod axes;
 pub mod axis;
 pub mod bars;
 pub mod boxes;

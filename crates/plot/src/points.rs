@@ -4,8 +4,9 @@ use plotters::style::text_anchor::HPos;
 use totune_stats::curve::Spread;
 use totune_stats::number::fixed;
 
+use crate::axes::Axes;
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Frame, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::mark::{Mark, mark};
 use crate::time::{power_label, powers};
@@ -41,15 +42,14 @@ const WIDTH: f64 = 480.0;
 const PLOT: f64 = 260.0;
 /// Distance of two marks of which neither covers the other.
 const APART: f64 = 9.0;
-/// Room above the points, left of them and right of them.
-const MARGINS: (f64, f64, f64) = (60.0, 58.0, 22.0);
+/// Room above the points.
+const ABOVE: f64 = 60.0;
 
 impl PointPanel {
     /// Width and height: the key of many points takes its room below the plot, not from it.
     pub(crate) fn size(&self) -> (f64, f64) {
         let rows = rows(&self.key().1);
-        let height = MARGINS.0 + PLOT + 55.0 + ROW * (rows + 1) as f64;
-        (WIDTH, height)
+        (WIDTH, ABOVE + PLOT + Axes::below(rows + 1))
     }
 
     /// Names in the key, and their rows and distances from the left end.
@@ -65,18 +65,8 @@ impl PointPanel {
     pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
         let (texts, key) = self.key();
         let rows = rows(&key);
-        let (above, before, behind) = MARGINS;
-        let plot = Frame {
-            left: frame.left + before,
-            top: frame.top + above,
-            width: frame.width - before - behind,
-            height: frame.height - above - 55.0 - ROW * (rows + 1) as f64,
-        };
-        let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
-        let right = plot.left + plot.width;
-        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
-        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
-
+        let plot = Axes::plot(frame, ABOVE, rows + 1);
+        let (right, bottom) = (plot.left + plot.width, plot.top + plot.height);
         let ticks = self.ticks();
         let (first, last) = (ticks[0], ticks[ticks.len() - 1]);
         let scores = self
@@ -85,18 +75,15 @@ impl PointPanel {
         let up = Axis::around(scores, 5);
         let x = |cost: f64| plot.left + plot.width * (cost / first).ln() / (last / first).ln();
         let y = |score: f64| bottom - plot.height * up.share(score);
-        for &tick in &up.ticks {
-            canvas.line((plot.left, y(tick)), (right, y(tick)), RULE, 1.0);
-            let label = fixed(tick, up.decimals);
-            canvas.text(plot.left - 8.0, y(tick), &label, &small(HPos::Right));
-        }
-        for &tick in &ticks {
-            canvas.line((x(tick), bottom), (x(tick), bottom + 5.0), MUTED, 1.0);
-            canvas.text(x(tick), bottom + 17.0, &short(tick), &small(HPos::Center));
-        }
-        canvas.line((plot.left, bottom), (right, bottom), MUTED, 1.0);
-        let middle = plot.left + plot.width / 2.0;
-        canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
+        let ticks = ticks.iter().map(|&tick| (x(tick), short(tick)));
+        let axes = Axes {
+            title: &self.title,
+            measure: &self.measure,
+            across: &self.across,
+            rules: up.labelled(y),
+            ticks: ticks.collect(),
+        };
+        let key_top = axes.draw(canvas, frame, plot);
 
         let front = self.front();
         if front.len() > 1 {
@@ -118,9 +105,9 @@ impl PointPanel {
             mark(canvas, *at, number, Mark::Full);
             canvas.tip(*at, &self.points[number].told(cost, score));
         }
-        let first = bottom + 61.0;
+        let left = frame.left + 12.0;
         for (number, (text, (row, offset))) in texts.iter().zip(key).enumerate() {
-            let (x, y) = (left + offset, first + ROW * row as f64);
+            let (x, y) = (left + offset, key_top + ROW * row as f64);
             if number < self.points.len() {
                 mark(canvas, (x + SAMPLE / 2.0, y), number, Mark::Full);
             } else {
@@ -137,7 +124,7 @@ impl PointPanel {
             .any(|moved| moved)
             .then_some("marks at one place are side by side");
         let words: Vec<&str> = ranges.into_iter().chain(moved).collect();
-        let below = first + ROW * rows as f64;
+        let below = key_top + ROW * rows as f64;
         canvas.text(left, below, &words.join(", "), &note);
     }
 

@@ -3,8 +3,9 @@
 use plotters::style::text_anchor::HPos;
 use totune_stats::number::{count, fixed};
 
+use crate::axes::{draw_rules, draw_ticks};
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Frame, MUTED, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Frame, MUTED, Text, series_colour};
 
 /// One panel of outlines over a shared axis.
 #[derive(Debug, Clone)]
@@ -85,22 +86,11 @@ impl StepPanel {
         let up = Axis::around(all.chain([0.0]), 4);
         let x = |value: f64| plot.left + plot.width * across.share(value);
         let y = |percent: f64| plot.top + plot.height * (1.0 - up.share(percent));
-        for &tick in &up.ticks {
-            canvas.line(
-                (plot.left, y(tick)),
-                (plot.left + plot.width, y(tick)),
-                RULE,
-                1.0,
-            );
-            let label = format!("{} %", fixed(tick, up.decimals));
-            let style = Text::note().anchored(HPos::Right);
-            canvas.text(plot.left - 8.0, y(tick), &label, &style);
-        }
-        for &tick in &across.ticks {
-            canvas.line((x(tick), bottom), (x(tick), bottom + 5.0), MUTED, 1.0);
-            let label = fixed(tick, across.decimals);
-            canvas.text(x(tick), bottom + 16.0, &label, &Text::note());
-        }
+        let rules = up.labelled(y).into_iter();
+        let rules: Vec<_> = rules.map(|(y, label)| (y, label + " %")).collect();
+        draw_rules(canvas, plot, &rules, &Text::note().anchored(HPos::Right));
+        let ticks = across.labelled(x);
+        draw_ticks(canvas, (bottom, 16.0), &ticks, &Text::note());
         let middle = plot.left + plot.width / 2.0;
         canvas.text(middle, bottom + 36.0, &self.measure, &Text::label());
         for &mark in self.marks.iter().filter(|mark| (low..=high).contains(mark)) {

@@ -65,7 +65,7 @@ mod tests {
     fn thousands_are_apart() {
         assert_eq!(count(7613), "7,613");
         assert_eq!(count(109_482_240), "109,482,240");
-        assert_eq!(count(12), "12");
+        assert_eq!([0, 999, 1000].map(count), ["0", "999", "1,000"]);
         assert_eq!(
             (readable("12345").as_str(), readable("0.12345").as_str()),
             ("12,345", "0.12345")

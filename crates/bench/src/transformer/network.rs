@@ -3,7 +3,7 @@
 use anyhow::Result;
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
-use totune_adapt::{Adaptation, Constant, Defaults, Schedule, StopRule, require_gradients, sizes};
+use totune_adapt::{Adaptation, Defaults, Schedule, StopRule, require_gradients, schedule, sizes};
 use totune_model::fused::{AdamW, Rate};
 use totune_model::{
     Bert, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig, Pass,
@@ -119,7 +119,7 @@ fn partly_trained(
     let defaults = Defaults {
         weight_decay: RATE.weight_decay,
         no_decay: Vec::new(),
-        schedule: Schedule::Constant(Constant { warmup: 0.0 }),
+        schedule: Schedule::Constant(schedule::Constant { warmup: 0.0 }),
         epochs: 1,
         stop: StopRule::Epochs {},
         reads_pooler: true,

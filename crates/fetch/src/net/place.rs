@@ -1,9 +1,9 @@
 //! Putting files into place: whole or not at all.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::{Error, Kind, Result};
 
@@ -123,10 +123,12 @@ fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// A name next to `path` that no other process and no other thread uses.
+/// A name next to `path` that no other process and no other thread uses; pids recur, on other machines and in every
+/// container, so it is drawn at random too.
 fn temporary(path: &Path) -> PathBuf {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    let own = hasher.finish();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()))
+    path.with_file_name(format!(".{name}.{own:016x}.tmp"))
 }

@@ -4,8 +4,9 @@ use plotters::style::text_anchor::HPos;
 use totune_stats::curve::{Epoch, Reign, Spread};
 use totune_stats::number::fixed;
 
+use crate::axes::Axes;
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Colour, Frame, RULE, Text, series_colour};
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::levels::{Level, draw_levels, on_axis};
 use crate::mark::{Mark, mark};
@@ -52,18 +53,7 @@ impl LinePanel {
         let key = self.key(frame.width - 24.0);
         let rows = key.last().map_or(0, |item| item.row + 1);
         let words = self.words();
-        let below = 55.0 + ROW * (rows + words.len()) as f64;
-        let plot = Frame {
-            left: frame.left + 58.0,
-            top: frame.top + 60.0,
-            width: frame.width - 58.0 - 22.0,
-            height: frame.height - 60.0 - below,
-        };
-        let bottom = plot.top + plot.height;
-        let left = frame.left + 12.0;
-        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
-        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
-
+        let plot = Axes::plot(frame, 60.0, rows + words.len());
         let across = TimeAxis::around(self.points().map(|epoch| epoch.seconds.mean), self.time);
         let scores = || {
             let epochs = self.points();
@@ -75,25 +65,16 @@ impl LinePanel {
             up: &up,
             plot,
         };
-        for &tick in &up.ticks {
-            let y = place.y(tick);
-            canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
-            let label = fixed(tick, up.decimals);
-            canvas.text(plot.left - 8.0, y, &label, &small(HPos::Right));
-        }
-        for (seconds, label) in &across.ticks {
-            let x = place.x(*seconds);
-            canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
-            canvas.text(x, bottom + 17.0, label, &small(HPos::Center));
-        }
-        canvas.line(
-            (plot.left, bottom),
-            (plot.left + plot.width, bottom),
-            MUTED,
-            1.0,
-        );
-        let middle = plot.left + plot.width / 2.0;
-        canvas.text(middle, bottom + 37.0, &across.title, &Text::label());
+        let ticks = across.ticks.iter();
+        let ticks = ticks.map(|(seconds, label)| (place.x(*seconds), label.clone()));
+        let axes = Axes {
+            title: &self.title,
+            measure: &self.measure,
+            across: &across.title,
+            rules: up.labelled(|score| place.y(score)),
+            ticks: ticks.collect(),
+        };
+        let first = axes.draw(canvas, frame, plot);
 
         let best: Vec<(f64, f64)> = self
             .frontier
@@ -119,7 +100,7 @@ impl LinePanel {
         for (number, line) in self.lines.iter().enumerate() {
             line.draw(canvas, &place, number);
         }
-        let first = bottom + 61.0;
+        let left = frame.left + 12.0;
         for item in &key {
             self.draw_key(canvas, item, (left, first + ROW * item.row as f64));
         }

@@ -4,8 +4,9 @@ use plotters::style::text_anchor::HPos;
 use totune_stats::curve::Spread;
 use totune_stats::number::fixed;
 
+use crate::axes::Axes;
 use crate::axis::Axis;
-use crate::canvas::{Canvas, Colour, Frame, MUTED, RULE, Text, series_colour};
+use crate::canvas::{Canvas, Colour, Frame, MUTED, Text, series_colour};
 use crate::dashed::draw_dashed;
 use crate::key::{ROW, SAMPLE, columns, small};
 use crate::levels::{Level, draw_levels, on_axis};
@@ -103,19 +104,9 @@ impl SeriesPanel {
         let key = columns(&texts, frame.width - 24.0);
         let rows = key.last().map_or(0, |(row, _)| row + 1);
         let words = self.words();
-        let below = 55.0 + ROW * (rows + words.len().max(1)) as f64;
         // The texts of uprights need a row of their own below the title of the axis.
         let above = if self.uprights.is_empty() { 60.0 } else { 72.0 };
-        let plot = Frame {
-            left: frame.left + 58.0,
-            top: frame.top + above,
-            width: frame.width - 58.0 - 22.0,
-            height: frame.height - above - below,
-        };
-        let (left, bottom) = (frame.left + 12.0, plot.top + plot.height);
-        canvas.text(left, frame.top + 20.0, &self.title, &Text::heading());
-        canvas.text(left, frame.top + 41.0, &self.measure, &small(HPos::Left));
-
+        let plot = Axes::plot(frame, above, rows + words.len().max(1));
         let scores = || {
             let spreads = self.points();
             let ends = spreads.flat_map(|(_, spread)| [spread.low, spread.high]);
@@ -130,25 +121,16 @@ impl SeriesPanel {
             up: &up,
             plot,
         };
-        for &tick in &up.ticks {
-            let y = place.y(tick);
-            canvas.line((plot.left, y), (plot.left + plot.width, y), RULE, 1.0);
-            let label = fixed(tick, up.decimals);
-            canvas.text(plot.left - 8.0, y, &label, &small(HPos::Right));
-        }
-        for at in self.labelled(first, last) {
-            let x = place.x(f64::from(at));
-            canvas.line((x, bottom), (x, bottom + 5.0), MUTED, 1.0);
-            canvas.text(x, bottom + 17.0, &at.to_string(), &small(HPos::Center));
-        }
-        canvas.line(
-            (plot.left, bottom),
-            (plot.left + plot.width, bottom),
-            MUTED,
-            1.0,
-        );
-        let middle = plot.left + plot.width / 2.0;
-        canvas.text(middle, bottom + 37.0, &self.across, &Text::label());
+        let ticks = self.labelled(first, last).into_iter();
+        let ticks = ticks.map(|at| (place.x(f64::from(at)), at.to_string()));
+        let axes = Axes {
+            title: &self.title,
+            measure: &self.measure,
+            across: &self.across,
+            rules: up.labelled(|score| place.y(score)),
+            ticks: ticks.collect(),
+        };
+        let top = axes.draw(canvas, frame, plot);
 
         self.draw_rules(canvas, &place);
         for line in &self.lines {
@@ -162,7 +144,7 @@ impl SeriesPanel {
                 canvas.tip(place.at(f64::from(point.0), point.1.mean), &tip);
             }
         }
-        let top = bottom + 61.0;
+        let left = frame.left + 12.0;
         for ((line, text), (row, offset)) in self.lines.iter().zip(texts).zip(key) {
             let (x, y) = (left + offset, top + ROW * row as f64);
             line.stroke

@@ -14,8 +14,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::random_state::RandomState;
 use crate::matrix::{Dense, Real};
+use crate::random_state::RandomState;
 
 /// Seed of the projections and of the points whose neighbours are used.
 const SEED: u32 = 3334;

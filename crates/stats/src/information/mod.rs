@@ -2,7 +2,6 @@
 
 mod bound;
 mod edge;
-mod random_state;
 
 pub use bound::information_bound;
 pub use edge::{Edge, EdgeEstimate};

@@ -6,6 +6,7 @@ use super::dense::FittedClasses;
 use super::least_squares::Linear;
 use super::logistic::{Logistic, Solver};
 use super::ridge::{ridge_path, ridge_path_sparse};
+use crate::folds::stratified_folds;
 use crate::matrix::{Matrix, Real};
 use crate::metrics::accuracy;
 use crate::sparse::Csr;
@@ -148,7 +149,10 @@ pub fn logistic_cv<D: Design>(
         let scores = models.iter().map(|model| accuracy(&y, &x.classes(model)));
         Some(scores.collect())
     };
-    let folds = || stratified_folds(y, n_folds);
+    let folds = || {
+        check_folds(y.len(), n_folds);
+        stratified_folds(y, n_folds, None)
+    };
     let (best, scores) = choose(cs, folds, of_fold);
     let penalty = cs[best];
     let model = x.logistic(settings, y, n_classes, &[penalty]).remove(0);
@@ -230,39 +234,6 @@ fn folds(n: usize, n_folds: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The fold of each example, so that every class is spread evenly: scikit-learn's `StratifiedKFold`, which assigns the
-/// examples class by class and gives each fold its number of a class in the order of the examples.
-fn stratified_folds(y: &[usize], n_folds: usize) -> Vec<usize> {
-    check_folds(y.len(), n_folds);
-    let n_classes = y.iter().max().map_or(0, |largest| largest + 1);
-    // It numbers classes as they come.
-    let mut order = Vec::new();
-    for class in y {
-        if !order.contains(class) {
-            order.push(*class);
-        }
-    }
-    let mut number = vec![0; n_classes];
-    for (place, &class) in order.iter().enumerate() {
-        number[class] = place;
-    }
-    let mut sorted: Vec<usize> = y.iter().map(|&class| number[class]).collect();
-    sorted.sort_unstable();
-    let mut fold_of = vec![0; y.len()];
-    for (place, &class) in order.iter().enumerate() {
-        let dealt = (0..n_folds).flat_map(|fold| {
-            let of_fold = sorted.iter().skip(fold).step_by(n_folds);
-            let n = of_fold.filter(|number| **number == place).count();
-            std::iter::repeat_n(fold, n)
-        });
-        let rows = (0..y.len()).filter(|&row| y[row] == class);
-        for (row, fold) in rows.zip(dealt) {
-            fold_of[row] = fold;
-        }
-    }
-    fold_of
-}
-
 fn check_folds(n: usize, n_folds: usize) {
     assert!(
         (2..=n).contains(&n_folds),
@@ -294,9 +265,6 @@ mod tests {
     #[test]
     fn folds_are_as_equal_as_they_can_be() {
         assert_eq!(folds(7, 3), [0, 0, 0, 1, 1, 2, 2]);
-        // scikit-learn 1.9.1: StratifiedKFold(3) of these labels.
-        let y = [1, 0, 1, 1, 0, 2, 1, 0, 1, 2];
-        assert_eq!(stratified_folds(&y, 3), [0, 0, 0, 1, 1, 0, 1, 2, 2, 2]);
     }
 
     #[test]

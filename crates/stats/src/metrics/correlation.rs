@@ -30,9 +30,8 @@ pub fn spearman(gold: &[f64], predicted: &[f64]) -> Option<f64> {
 /// Spearman's correlation by the formula of textbooks, 1 - 6 Σ d² / (n (n² - 1)), d being differences of ranks.
 ///
 /// It equals [`spearman`] where no number occurs twice, and something else where one does: with equal predictions
-/// it is 1/2, where there is no correlation to speak of. Some papers print this formula , so
-/// both are reported. Equal numbers share the mean of their ranks here too. `None` for fewer than two pairs or a
-/// number that is not finite.
+/// it is 1/2, where there is no correlation to speak of. Some papers print this formula, so both are reported. Equal
+/// numbers share the mean of their ranks here too. `None` for fewer than two pairs or a number that is not finite.
 ///
 /// # Panics
 /// If the slices differ in length.

@@ -7,7 +7,7 @@ mod estimate;
 mod holm;
 mod permutation;
 
-pub use bootstrap::{Bootstrap, paired_bootstrap, paired_bootstrap_of};
+pub use bootstrap::{Bootstrap, paired_bootstrap_of};
 pub use correlation::{Correlation, pearson_test, spearman_test};
 pub use effect::{HedgesG, cohens_d, hedges_g};
 pub use estimate::{Estimate, Tost};

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use totune_stats::{
     Estimate, Pairing, PlannedSample, cohens_d, holm, mean, mean_squared_error,
-    minimal_detectable_difference, paired_bootstrap, pearson, permutation_test, quartiles, sd,
+    minimal_detectable_difference, paired_bootstrap_of, pearson, permutation_test, quartiles, sd,
     spearman, spearman_textbook, t_interval, t_two_sided_p,
 };
 
@@ -230,7 +230,9 @@ fn exact_permutation_tests_are_those_of_scipy() {
 #[test]
 fn the_bootstrap_approaches_what_all_draws_give() {
     let case = resampling().bootstrap;
-    let found = paired_bootstrap(&case.a, &case.b, 100_000, 0.8, 11).expect("four pairs");
+    let pairs: Vec<f64> = case.a.iter().zip(&case.b).map(|(a, b)| a - b).collect();
+    let mean = |sample: &[usize]| sample.iter().map(|&i| pairs[i]).sum::<f64>() / 4.0;
+    let found = paired_bootstrap_of(pairs.len(), mean, 100_000, 0.8, 11).expect("four pairs");
     // Five standard errors of twice a share of 0.043 in 100,000.
     assert!((found.p - case.p).abs() < 0.0065, "{} {}", found.p, case.p);
     // The means of four lie on a grid, and 0.1 and 0.9 fall well inside a step of their distribution.

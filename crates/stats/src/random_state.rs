@@ -1,15 +1,16 @@
-//! The parts of NumPy's legacy generator that the EDGE program draws from, number for number.
+//! NumPy's legacy generator, number for number: MT19937 seeded by Knuth's recurrence.
 
 use rand_mt::Mt;
 
 /// `numpy.random.RandomState(seed)`.
-pub(super) struct RandomState {
+pub struct RandomState {
     bits: Mt,
     /// The second of two normal numbers drawn together.
     spare: Option<f64>,
 }
 
 impl RandomState {
+    /// The generator of a seed.
     pub fn new(seed: u32) -> Self {
         Self {
             bits: Mt::new(seed),
@@ -38,6 +39,13 @@ impl RandomState {
                 self.spare = Some(factor * x);
                 return factor * y;
             }
+        }
+    }
+
+    /// Shuffles a one-dimensional array, by swaps from its end.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
         }
     }
 
@@ -73,5 +81,17 @@ mod tests {
         let chosen: Vec<usize> = (0..3).map(|_| random.below(1043)).collect();
         assert_eq!(chosen, [179, 643, 130]);
         assert_eq!(random.normal(), -0.008223207279045932);
+    }
+
+    #[test]
+    fn a_shuffle_is_numpys() {
+        // python -c "import numpy as np; a = np.arange(10); np.random.RandomState(42).shuffle(a); print(a)"
+        let mut items: Vec<usize> = (0..10).collect();
+        RandomState::new(42).shuffle(&mut items);
+        assert_eq!(items, [8, 1, 5, 0, 7, 2, 9, 4, 3, 6]);
+        // the same with RandomState(4294967295) and five numbers
+        let mut items: Vec<usize> = (0..5).collect();
+        RandomState::new(u32::MAX).shuffle(&mut items);
+        assert_eq!(items, [4, 1, 0, 2, 3]);
     }
 }
