@@ -6,6 +6,9 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The most names that the error about an unknown one lists.
+const NEAREST: usize = 5;
+
 /// Dataset cards, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
@@ -41,7 +44,7 @@ impl Catalogue {
     /// The card called `name`.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest one and all that exist.
+    /// When there is none; the error names the nearest ones.
     pub fn find(&self, name: &str) -> Result<&Card> {
         if let Some(error) = self.broken.get(name) {
             bail!("{error}");
@@ -49,10 +52,20 @@ impl Catalogue {
         match self.cards.iter().find(|card| card.name == name) {
             Some(card) => Ok(card),
             None => {
-                let hint = did_you_mean(name, self.names());
+                let mut names = self.names();
+                let hint = did_you_mean(name, names.iter().copied());
+                if names.len() <= NEAREST {
+                    bail!(
+                        "unknown dataset `{name}`{hint}known datasets: {}",
+                        quoted(names)
+                    )
+                }
+                let distance = |other: &str| strsim::levenshtein(name, other);
+                names.sort_by_key(|other| (!other.contains(name), distance(other)));
                 bail!(
-                    "unknown dataset `{name}`{hint}known datasets: {}",
-                    quoted(self.names())
+                    "unknown dataset `{name}`{hint}the nearest of {} are {} (`totune data list` shows all)",
+                    names.len(),
+                    quoted(names[..NEAREST].iter().copied())
                 )
             }
         }

@@ -55,27 +55,61 @@ impl Compression {
     }
 }
 
-/// The contents of the file `bytes`, which came from `path`: its own bytes, or those that were compressed.
+/// The first bytes of files that are no text, and what they are.
+const BINARY: [(&[u8], &str); 6] = [
+    (b"PK\x03\x04", "an Excel or zip file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel file"),
+    (b"\x1f\x8b", "a file compressed with gzip"),
+    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd"),
+    (b"\xfd7zXZ\0", "a file compressed with xz"),
+    (b"%PDF-", "a PDF file"),
+];
+
+/// Refuses what is no text, by its first bytes: `start` came from `path`, decompressed where its name says so.
+fn refuse_binary(path: &Path, start: &[u8]) -> Result<()> {
+    let Some((magic, what)) = BINARY.iter().find(|(magic, _)| start.starts_with(magic)) else {
+        return Ok(());
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let expected = match (magic[0], Compression::of(path)) {
+        (0x1f, None) => format!("expected a name that ends in .gz, such as `{name}.gz`"),
+        (0x28, None) => format!("expected a name that ends in .zst, such as `{name}.zst`"),
+        (b'P' | 0xd0, _) => "expected text or parquet; save it as CSV".into(),
+        _ => "expected text or parquet".into(),
+    };
+    anyhow::bail!("{}: found {what}, {expected}", path.display())
+}
+
+/// The contents of the file `bytes`, which came from `path`: its own bytes, or those that were compressed. Known kinds of
+/// files that are neither text nor parquet are refused.
 ///
 /// Several zstd frames in one file follow each other, as `cat a.zst b.zst` makes them; gzip files likewise.
 pub(crate) fn contents<'a>(path: &Path, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>> {
-    let Some(compression) = Compression::of(path) else {
-        return Ok(Cow::Borrowed(bytes));
+    let contents = match Compression::of(path) {
+        None => Cow::Borrowed(bytes),
+        Some(compression) => {
+            let expected = compression.expected();
+            let contents = compression.decompressed(bytes, MOST);
+            let contents =
+                contents.with_context(|| format!("{}: expected {expected}", path.display()))?;
+            Cow::Owned(contents)
+        }
     };
-    let expected = compression.expected();
-    compression
-        .decompressed(bytes, MOST)
-        .map(Cow::Owned)
-        .with_context(|| format!("{}: expected {expected}", path.display()))
+    refuse_binary(path, &contents)?;
+    Ok(contents)
 }
 
 /// Like [`contents`], for a file that is read piece by piece and may be of any length; with the expectation to name in
 /// an error for a piece that cannot be read.
 pub(crate) fn reader(
     path: &Path,
-    bytes: impl BufRead + 'static,
+    mut bytes: impl BufRead + 'static,
 ) -> Result<(Box<dyn Read>, &'static str)> {
     let Some(compression) = Compression::of(path) else {
+        let start = bytes
+            .fill_buf()
+            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        refuse_binary(path, start)?;
         return Ok((Box::new(bytes), "a file that can be read"));
     };
     let expected = compression.expected();
@@ -165,7 +199,44 @@ mod tests {
     fn frames_follow_each_other_and_other_files_are_as_they_are() {
         let frames = [compressed("one\n"), compressed("two\n")].concat();
         assert_eq!(read("a.txt.zst", &frames), Ok(b"one\ntwo\n".to_vec()));
-        assert_eq!(read("a.txt", &frames), Ok(frames));
+        assert_eq!(read("a.txt", b"one\n"), Ok(b"one\n".to_vec()));
+    }
+
+    #[test]
+    fn files_that_are_no_text_are_named_by_their_first_bytes() {
+        let zip = b"PK\x03\x04\x14\0".to_vec();
+        let excel = "found an Excel or zip file, expected text or parquet; save it as CSV";
+        for (name, bytes, expected) in [
+            ("a.csv", zip.clone(), excel),
+            (
+                "a.csv.zst",
+                compressed(&String::from_utf8_lossy(&zip)),
+                excel,
+            ),
+            (
+                "b/a.csv",
+                compressed("one\n"),
+                "found a file compressed with zstd, expected a name that ends in .zst, such as `a.csv.zst`",
+            ),
+            (
+                "b/a.csv",
+                b"\x1f\x8b\x08".to_vec(),
+                "found a file compressed with gzip, expected a name that ends in .gz, such as `a.csv.gz`",
+            ),
+            (
+                "a.csv",
+                b"%PDF-1.7".to_vec(),
+                "found a PDF file, expected text or parquet",
+            ),
+        ] {
+            let expected = Err(format!("{name}: {expected}"));
+            assert_eq!(read(name, &bytes), expected);
+            let streamed = reader(Path::new(name), std::io::Cursor::new(bytes));
+            let streamed = streamed.map(drop).map_err(|error| format!("{error:#}"));
+            if Compression::of(Path::new(name)).is_none() {
+                assert_eq!(streamed, expected.map(drop));
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::hash::{FieldHash, sha256_hex};
 use crate::layout::Layout;
 use crate::loss::ClassLoss;
 use crate::near::quoted;
-use crate::tags::{Scheme, TagSet, Tagging};
+use crate::tags::Tagging;
 use crate::{Card, Example, Input, Repeats, SplitFacts, Target, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::path::Path;
@@ -239,26 +239,6 @@ impl Dataset {
     pub fn n_words(&self) -> usize {
         let words = |example: &Example| example.input.words().map_or(0, <[String]>::len);
         self.examples.iter().map(words).sum()
-    }
-
-    /// The same sentences with their tags in `scheme`, for a model that decodes in it; anything but a tagging dataset
-    /// stays as it is.
-    ///
-    /// The scheme that a model learns is a setting of a run, never a fact of a card: the spans, and so the scores and
-    /// [`Dataset::hash`], are the same in each.
-    pub fn with_scheme(mut self, scheme: Scheme) -> Self {
-        let Some(tagging) = &mut self.tagging else {
-            return self;
-        };
-        let set = TagSet::new(scheme, tagging.set.types());
-        for example in &mut self.examples {
-            if let Target::Tags(tags) = &mut example.target {
-                *tags = tagging.set.convert(tags, &set);
-            }
-        }
-        self.labels = set.labels().to_vec();
-        tagging.set = set;
-        self
     }
 
     /// Counts repeated texts.

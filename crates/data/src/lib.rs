@@ -37,6 +37,7 @@ pub mod survey;
 pub mod tags;
 mod target_reader;
 mod task;
+mod text_table;
 mod texts;
 mod tokenize;
 pub mod toml_file;
@@ -62,6 +63,7 @@ pub use split::{
 };
 pub use submission::Submission;
 pub use task::Task;
+pub use text_table::TextTable;
 pub use texts::{
     Document, Documents, Gutenberg, Lines, Switch, TextCard, TextCatalogue, TextFile, TextFormat,
     TextPart, TextSource, WikiText,

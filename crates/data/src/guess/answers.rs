@@ -1,9 +1,10 @@
 //! Guesses of the task and of the labels, from the values of the label column.
 
-use super::{Findings, Hints, listed};
+use super::odd::{Odd, is_number, odd};
+use super::{Findings, Hints, listed, shown, spellings};
 use crate::Task;
 use crate::format::Table;
-use crate::near::{near, quoted};
+use crate::near::near;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +18,29 @@ const FEW_NUMBERS: usize = 20;
 const FEW_UNLABELLED: usize = 10;
 
 /// The labels of an ordinal dataset in their order: by value where they are numbers, and otherwise as `--order` says.
-fn ordered(name: &str, mut found: Vec<String>, hints: &Hints) -> Result<Vec<String>> {
+fn ordered(
+    name: &str,
+    mut found: Vec<String>,
+    odd: Option<Odd>,
+    hints: &Hints,
+) -> Result<Vec<String>> {
     if let Some(order) = &hints.order {
         if let Some(label) = found.iter().find(|label| !order.contains(label)) {
             let hint = near(label, order.iter().map(String::as_str))
                 .map_or(String::new(), |near| format!(" did you mean `{near}`?"));
             bail!(
-                "--order: `{name}` has `{label}`, which is not in it;{hint} found {}",
+                "--order: `{name}` has `{}`, which is not in it;{hint} found {}",
+                shown(label),
                 listed(order)
             );
         }
         return Ok(order.clone());
+    }
+    if let Some(odd) = odd {
+        bail!(
+            "--task ordinal: `{name}`: {}; {IN_EACH}; or give --order",
+            odd.finding
+        );
     }
     let number = |label: &String| label.trim().parse::<f64>().ok().filter(|n| n.is_finite());
     ensure!(
@@ -72,23 +85,6 @@ fn unlabelled_note(name: &str, value: &str, rows: usize, all: usize) -> String {
     )
 }
 
-/// Notes on labels that differ only in case or spaces, which a person may have meant as one.
-pub(super) fn alike(labels: &[String]) -> Vec<String> {
-    let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for label in labels {
-        let words: Vec<String> = label.split_whitespace().map(str::to_lowercase).collect();
-        groups.entry(words.join(" ")).or_default().push(label);
-    }
-    let groups = groups.into_values().filter(|group| group.len() > 1);
-    let note = |group: Vec<&str>| {
-        format!(
-            "{} differ only in case or spaces and are different labels; write them alike in the file if they are meant to be one",
-            quoted(group.into_iter())
-        )
-    };
-    groups.map(note).collect()
-}
-
 /// Refuses numbers with decimal commas, which would be taken for labels.
 fn refuse_decimal_commas(name: &str, values: &[&str]) -> Result<()> {
     let is_number = |value: &str| value.trim().parse::<f64>().is_ok();
@@ -99,27 +95,35 @@ fn refuse_decimal_commas(name: &str, values: &[&str]) -> Result<()> {
         .all(|value| is_number(value) || has_comma(value));
     match with_comma.filter(|_| are_numbers) {
         Some(value) => bail!(
-            "`{name}` has numbers with decimal commas, such as `{value}`; expected a point before decimals"
+            "`{name}` has numbers with decimal commas, such as `{}`; expected a point before decimals",
+            shown(value)
         ),
         None => Ok(()),
     }
 }
 
 /// The error about a column that has no scores: its first value that is no number, if there is one.
-fn no_scores(table: &Table, label: usize, unlabelled: Option<&str>) -> String {
+fn no_scores(table: &Table, label: usize, unlabelled: Option<&str>, odd: Option<Odd>) -> String {
     let name = &table.columns()[label];
-    let is_score = |value: &str| value.trim().parse::<f64>().is_ok_and(f64::is_finite);
-    let mut values = table.column(label).zip(1..);
-    let other = values.find(|(value, _)| Some(*value) != unlabelled && !is_score(value));
-    match other {
-        Some((value, row)) => {
-            format!("--task regression: `{name}` has `{value}` in row {row}; expected numbers")
-        }
-        None => {
-            format!("--task regression: `{name}` has one value only; expected different numbers")
-        }
-    }
+    let mut rows = table.rows();
+    let other = rows.find(|row| {
+        let value = row.fields[label].as_ref();
+        Some(value) != unlabelled && !is_number(value)
+    });
+    let found = match (odd, other) {
+        (Some(odd), _) => format!("`{name}`: {}; {IN_EACH}", odd.finding),
+        (None, Some(row)) => format!(
+            "`{name}` has `{}` on {}; expected numbers",
+            shown(&row.fields[label]),
+            spellings::place(table, row.line)
+        ),
+        (None, None) => format!("`{name}` has one value only; expected different numbers"),
+    };
+    format!("--task regression: {found}")
 }
+
+/// The expectation of scores.
+const IN_EACH: &str = "expected a number in each row, or an empty field where there is none";
 
 /// The task, and the labels or the range of the scores in the column `label`.
 pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Findings> {
@@ -128,9 +132,8 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
     for value in table.column(label) {
         *counts.entry(value).or_default() += 1;
     }
-    let whole = |value: &&str| value.parse::<i64>().is_ok();
     let unlabelled = unlabelled(&counts, hints);
-    let mut values: Vec<&str> = counts
+    let values: Vec<&str> = counts
         .keys()
         .copied()
         .filter(|value| Some(*value) != unlabelled)
@@ -144,7 +147,14 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
     if numbers.is_none() && matches!(hints.task, None | Some(Task::Regression)) {
         refuse_decimal_commas(name, &values)?;
     }
-    let classes = values.iter().all(whole) && n <= FEW_NUMBERS;
+    let odd = odd(table, label, unlabelled, FEW_NUMBERS);
+    if let (None, Some(odd)) = (hints.task, odd.as_ref().filter(|odd| odd.among_scores)) {
+        bail!(
+            "`{name}`: {}; {IN_EACH}; if they are labels, give --task classification",
+            odd.finding
+        );
+    }
+    let classes = are_classes(&values);
     let (task, task_reason) = match (hints.task, &numbers) {
         (Some(task), _) => (task, "as --task says".to_string()),
         (None, Some(_)) if !classes => (
@@ -165,12 +175,47 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
     };
     if task == Task::Regression {
         let numbers = numbers.filter(|numbers| numbers.len() > 1);
-        let numbers = numbers.with_context(|| no_scores(table, label, unlabelled))?;
+        let numbers = numbers.with_context(|| no_scores(table, label, unlabelled, odd))?;
         let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
         let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         findings.range = Some([low, high]);
         return Ok(findings);
     }
+    findings.labels = labels(table, label, values, hints)?;
+    let noted = spellings::missing(table, label, &findings.labels, None);
+    findings.notes.extend(noted);
+    let noted = spellings::spaced(table, label, &findings.labels);
+    findings.notes.extend(noted);
+    if task == Task::Ordinal {
+        findings.labels = ordered(name, findings.labels, odd, hints)?;
+        return Ok(findings);
+    }
+    ensure!(
+        hints.order.is_none(),
+        "--order: given; expected none, since the task is {}",
+        task.word()
+    );
+    if hints.task.is_none() {
+        let noted = other_tasks(name, &findings.labels, classes);
+        findings.notes.extend(noted);
+    }
+    Ok(findings)
+}
+
+/// Returns whether values that are integers are so few that they are taken for classes.
+fn are_classes(values: &[&str]) -> bool {
+    let whole = |value: &&str| value.parse::<i64>().is_ok();
+    values.iter().all(whole) && values.len() <= FEW_NUMBERS
+}
+
+/// The labels that the column `label` has.
+fn labels(
+    table: &Table,
+    label: usize,
+    mut values: Vec<&str>,
+    hints: &Hints,
+) -> Result<Vec<String>> {
+    let (name, n) = (&table.columns()[label], values.len());
     ensure!(
         n >= 2,
         "`{name}` has one value only; expected at least 2 labels; give --label"
@@ -181,24 +226,10 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
          labels, give --task multi-label",
         table.n_rows()
     );
-    if classes {
+    if are_classes(&values) {
         values.sort_by_key(|value| value.parse::<i64>().unwrap_or(0));
     }
-    let order: Vec<String> = values.into_iter().map(String::from).collect();
-    if task == Task::Ordinal {
-        findings.labels = ordered(name, order, hints)?;
-        return Ok(findings);
-    }
-    ensure!(
-        hints.order.is_none(),
-        "--order: given; expected none, since the task is {}",
-        task.word()
-    );
-    if hints.task.is_none() {
-        findings.notes.extend(other_tasks(name, &order, classes));
-    }
-    findings.labels = order;
-    Ok(findings)
+    Ok(values.into_iter().map(String::from).collect())
 }
 
 /// Notes on labels that another task may suit better.
@@ -220,9 +251,10 @@ fn comma_note(name: &str, labels: &[String]) -> Option<String> {
     let parts: BTreeSet<&str> = parts.map(str::trim).collect();
     let example = with_comma.first().filter(|_| parts.len() < labels.len())?;
     Some(format!(
-        "`{name}` has commas in {} of {} labels, such as `{example}`, which is taken for one label; if commas stand between \
+        "`{name}` has commas in {} of {} labels, such as `{}`, which is taken for one label; if commas stand between \
          several, give --task multi-label",
         with_comma.len(),
-        labels.len()
+        labels.len(),
+        shown(example)
     ))
 }

@@ -218,6 +218,7 @@ fn of_sets(
     Findings {
         columns: format!("{{ {} }}", parts.join(", ")),
         columns_reason: reasons.join(", "),
+        notes: sets.notes,
         ..Findings::new(Task::MultiLabel, sets.reason, sets.labels)
     }
 }

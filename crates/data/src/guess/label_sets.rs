@@ -1,7 +1,7 @@
 //! Guesses of the labels of a multi-label dataset.
 
 use super::names::{IDS, LABELS, all_differ, plain};
-use super::{Hints, listed, string, strings};
+use super::{Hints, listed, shown, spellings, string, strings};
 use crate::Task;
 use crate::format::Table;
 use crate::label_sets::{applies, list, names};
@@ -14,6 +14,8 @@ pub(super) struct LabelSets {
     pub key: String,
     pub labels: Vec<String>,
     pub reason: String,
+    /// Notes for the user.
+    pub notes: Vec<String>,
 }
 
 /// Separators that are looked for: the first ones stand in few labels for anything else.
@@ -80,13 +82,18 @@ fn indicators(table: &Table, columns: Vec<usize>, reason: String) -> Result<Labe
     let labels: Vec<String> = columns.iter().map(|&at| names[at].clone()).collect();
     for &column in &columns {
         if let Some(field) = table.column(column).find(|field| applies(field).is_none()) {
-            bail!("`{}` has `{field}`; expected only 0 and 1", names[column]);
+            bail!(
+                "`{}` has `{}`; expected only 0 and 1",
+                names[column],
+                shown(field)
+            );
         }
     }
     Ok(LabelSets {
         key: format!("label = {}", strings(&labels)),
         reason: format!("{}: {reason}", listed(&labels)),
         labels,
+        notes: Vec::new(),
     })
 }
 
@@ -159,6 +166,7 @@ fn several_in_one(
     if labels.iter().all(|label| label.parse::<i64>().is_ok()) {
         labels.sort_by_key(|label| label.parse::<i64>().unwrap_or(0));
     }
+    let notes = spellings::missing(table, column, &labels, separator.as_deref());
     let between = separator.map_or(String::new(), |separator| {
         format!(", label-separator = {}", string(&separator))
     });
@@ -166,5 +174,6 @@ fn several_in_one(
         key: format!("label = {}{between}", string(name)),
         reason: format!("`{name}` has {} labels: {how}", labels.len()),
         labels,
+        notes,
     }))
 }

@@ -39,17 +39,11 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<FileLayou
     if bytes.starts_with(b"PAR1") {
         return Ok(table("{ kind = \"parquet\" }", "the file begins with PAR1"));
     }
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        let at = bytes
-            .utf8_chunks()
-            .next()
-            .map_or(0, |chunk| chunk.valid().len());
-        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
-        bail!(
-            "line {line}: not UTF-8; expected UTF-8 text or parquet; give --encoding, such as `windows-1252`"
-        );
-    };
-    let text = text.trim_start_matches('\u{feff}');
+    let text = text(bytes, hints)?;
+    ensure!(
+        !text.trim().is_empty(),
+        "has only blank lines, expected rows"
+    );
     let first = text.trim_start();
     let line = first.lines().next().unwrap_or_default();
     let is_line = matches!(serde_json::from_str(line), Ok(serde_json::Value::Object(_)));
@@ -79,6 +73,32 @@ pub(super) fn look(file: &Path, bytes: &[u8], hints: &Hints) -> Result<FileLayou
         "no word and tag per line with blank lines between sentences; expected a column file for tagging"
     );
     delimited(text, end, hints)
+}
+
+/// The bytes of a file as text without a byte order mark.
+///
+/// # Errors
+/// When they are none; the message has the line.
+fn text<'b>(bytes: &'b [u8], hints: &Hints) -> Result<&'b str> {
+    let line = |at: usize| 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+        let how = match &hints.encoding {
+            Some(encoding) => format!("expected text in {}", super::shown(encoding)),
+            None => "expected UTF-8 text or parquet; of UTF-16 give --encoding utf-16le".into(),
+        };
+        bail!(
+            "line {}: found a NUL byte, which no text has; {how}",
+            line(at)
+        );
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let chunk = bytes.utf8_chunks().next();
+        bail!(
+            "line {}: not UTF-8; expected UTF-8 text or parquet; give --encoding, such as `windows-1252`",
+            line(chunk.map_or(0, |chunk| chunk.valid().len()))
+        );
+    };
+    Ok(text.trim_start_matches('\u{feff}'))
 }
 
 fn table(format: &str, reason: &str) -> FileLayout {

@@ -9,24 +9,29 @@ mod columns;
 mod label_sets;
 mod layout;
 mod names;
+mod odd;
+mod shown;
 mod siblings;
+mod spellings;
+mod split;
 mod tags;
 mod word_columns;
 mod word_lists;
 
 pub use self::layout::fields;
 
+use self::shown::{listed, shown};
+use self::split::{Found, Reader, Split};
+
 use crate::contents::{contents, decoded, marked, uncompressed};
 use crate::duplicates::repeats_note;
 use crate::format::Format;
-use crate::hash::sha256_hex;
-use crate::near::quoted;
 use crate::survey::Measured;
 use crate::tags::Scheme;
 use crate::{Card, Empty, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Facts about the file that the user states; the rest is guessed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,6 +127,13 @@ pub fn name(file: &Path, hints: &Hints) -> String {
 
 /// A card for `file`, whose paths are below `folder`; with `relative_to_card`, that is the folder the card itself will be in.
 pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) -> Result<Draft> {
+    ensure!(
+        !file.is_dir(),
+        "{}: is a folder, expected a file",
+        file.display()
+    );
+    let linked = siblings::in_folder(file, folder);
+    let file = linked.as_deref().with_context(|| outside(file, folder))?;
     let bytes =
         std::fs::read(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     ensure!(!bytes.is_empty(), "{}: the file is empty", file.display());
@@ -136,23 +148,20 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
     );
     let findings = contents(file, &bytes)
         .and_then(|bytes| findings(file, &bytes, hints))
-        .map_err(|error| {
-            // A reader's error names the file already; one from guessing does not.
-            let (file, said) = (file.display().to_string(), format!("{error:#}"));
-            if said.starts_with(&file) {
-                anyhow!("{said}")
-            } else {
-                anyhow!("{file}: {said}")
-            }
-        })?;
+        .map_err(|error| anyhow!(of_file(file, &error)))?;
     let mut notes = findings.notes.clone();
-    notes.extend(answers::alike(&findings.labels));
+    notes.extend(spellings::alike(&findings.labels));
+    let reader = Reader {
+        findings: &findings,
+        name: &name,
+        file,
+        folder,
+    };
     let mut splits = Vec::new();
     for (split, path) in siblings::splits(file) {
-        match measured(&findings, &name, &split, &path, folder) {
-            Ok(found) => splits.push(found),
-            Err(error) if path == file => return Err(error),
-            Err(error) => notes.push(format!("left out {}: {error:#}", path.display())),
+        match reader.read(&split, &path)? {
+            Found::Split(found) => splits.push(found),
+            Found::LeftOut(why) => notes.push(format!("left out {why}")),
         }
     }
     let train = splits.iter().find(|split| split.name == "train");
@@ -161,6 +170,26 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
     // A card that cannot be read back would only fail later.
     parsed(&text, &name, folder)?;
     Ok(Draft { name, text, notes })
+}
+
+/// An error with the file it is about: a reader's names it already, and one from guessing does not.
+fn of_file(file: &Path, error: &anyhow::Error) -> String {
+    let (file, said) = (file.display().to_string(), format!("{error:#}"));
+    if said.starts_with(&file) {
+        said
+    } else {
+        format!("{file}: {said}")
+    }
+}
+
+/// The error about a file that a card in `folder` cannot name.
+fn outside(file: &Path, folder: &Path) -> String {
+    format!(
+        "{0}: is not below {1}, the folder of the card, and a card's files lie below its folder; write the card next to the \
+         file, or copy the file to {1} or link it there: ln -s {0} {1}",
+        file.display(),
+        folder.display()
+    )
 }
 
 /// The findings about the file whose decompressed content is `bytes`.
@@ -202,61 +231,6 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
     Ok(findings)
 }
 
-/// A split as it was read.
-struct Split {
-    name: String,
-    path: PathBuf,
-    sha256: String,
-    labelled: bool,
-    measured: Measured,
-}
-
-fn measured(
-    findings: &Findings,
-    name: &str,
-    split: &str,
-    path: &Path,
-    folder: &Path,
-) -> Result<Split> {
-    let below = path.strip_prefix(folder).map_err(|_| {
-        anyhow!(
-            "{}: expected a file below {}",
-            path.display(),
-            folder.display()
-        )
-    })?;
-    let bytes =
-        std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    let read = |labelled: bool| -> Result<Split> {
-        let facts = if labelled { "" } else { ", labelled = false" };
-        let text = format!(
-            "{}\n[splits.{split}]\nrows = 0{}\n{}",
-            head(name, false, findings),
-            facts.replace(", ", "\n"),
-            layout_text(findings, &[(split, below, None)])
-        );
-        let card = parsed(&text, name, folder)?;
-        let layout = card.layouts.first().context("one layout was written")?;
-        let (examples, tagging) = card.read_as(folder, layout, split, path, &bytes)?;
-        let dataset = card.dataset(examples, tagging);
-        Ok(Split {
-            name: split.to_string(),
-            path: below.to_path_buf(),
-            sha256: sha256_hex(&bytes),
-            labelled,
-            measured: Measured::of(&dataset),
-        })
-    };
-    // A test file often has no answers.
-    read(true).or_else(|error| {
-        if split == "train" {
-            Err(error)
-        } else {
-            read(false).map_err(|_| error)
-        }
-    })
-}
-
 fn parsed(text: &str, name: &str, folder: &Path) -> Result<Card> {
     Card::parse(text, &folder.join(format!("{name}.toml")))
 }
@@ -270,7 +244,20 @@ fn strings(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-fn head(name: &str, relative_to_card: bool, findings: &Findings) -> String {
+/// A reason as a comment, which ends at a line break.
+fn comment(reason: &str) -> String {
+    let letters = reason.chars();
+    letters
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}
+
+fn head(
+    name: &str,
+    relative_to_card: bool,
+    findings: &Findings,
+    range: Option<[f64; 2]>,
+) -> String {
     let metrics = match findings.task {
         Task::Classification => r#"["accuracy", "f1-macro"]"#,
         Task::MultiLabel => r#"["f1-micro", "f1-macro", "exact-match", "map", "lrap"]"#,
@@ -284,7 +271,7 @@ fn head(name: &str, relative_to_card: bool, findings: &Findings) -> String {
         format!(
             "task = \"{}\"  # {}",
             findings.task.word(),
-            findings.task_reason
+            comment(&findings.task_reason)
         ),
         format!("metrics = {metrics}"),
     ];
@@ -294,7 +281,7 @@ fn head(name: &str, relative_to_card: bool, findings: &Findings) -> String {
     if !findings.labels.is_empty() {
         lines.push(format!("labels = {}", strings(&findings.labels)));
     }
-    if let Some([low, high]) = findings.range {
+    if let Some([low, high]) = range {
         lines.push(format!("range = [{low:?}, {high:?}]  # the lowest and the highest score found; widen it to the whole scale"));
     }
     lines.join("\n") + "\n"
@@ -304,10 +291,15 @@ fn layout_text(findings: &Findings, files: &[(&str, &Path, Option<&str>)]) -> St
     let mut lines = vec![
         "\n[[layouts]]".to_string(),
         "name = \"own\"".to_string(),
-        format!("format = {}  # {}", findings.format, findings.format_reason),
+        format!(
+            "format = {}  # {}",
+            findings.format,
+            comment(&findings.format_reason)
+        ),
         format!(
             "columns = {}  # {}",
-            findings.columns, findings.columns_reason
+            findings.columns,
+            comment(&findings.columns_reason)
         ),
     ];
     if let Some(encoding) = &findings.encoding {
@@ -350,7 +342,14 @@ fn layout_text(findings: &Findings, files: &[(&str, &Path, Option<&str>)]) -> St
 
 fn card_text(name: &str, relative_to_card: bool, findings: &Findings, splits: &[Split]) -> String {
     let mut text = "# Written by `totune data new`; a comment says why.\n".to_string();
-    text += &head(name, relative_to_card, findings);
+    let labelled = splits.iter().filter(|split| split.unlabelled.is_none());
+    let ranges = labelled.filter_map(|split| split.range);
+    let range = findings.range.map(|own| {
+        ranges.fold(own, |[low, high], [least, most]| {
+            [low.min(least), high.max(most)]
+        })
+    });
+    text += &head(name, relative_to_card, findings, range);
     for split in splits {
         let Measured {
             rows,
@@ -360,8 +359,11 @@ fn card_text(name: &str, relative_to_card: bool, findings: &Findings, splits: &[
             ..
         } = &split.measured;
         text += &format!("\n[splits.{}]\nrows = {rows}\n", split.name);
-        if !split.labelled {
-            text += "labelled = false  # no answers were found in it\n";
+        if let Some(reason) = &split.unlabelled {
+            text += &format!(
+                "labelled = false  # no answers were found in it: {}\n",
+                comment(reason)
+            );
         } else if !counts.is_empty() && (split.measured.unlabelled == 0 || words.is_some()) {
             let numbers: Vec<String> = counts.iter().map(|(_, count)| count.to_string()).collect();
             text += &format!("counts = [{}]\n", numbers.join(", "));
@@ -382,11 +384,6 @@ fn card_text(name: &str, relative_to_card: bool, findings: &Findings, splits: &[
         })
         .collect();
     text + &layout_text(findings, &files)
-}
-
-/// `a`, `b` and so on, for an error that lists columns.
-fn listed(names: &[String]) -> String {
-    quoted(names.iter().map(String::as_str))
 }
 
 #[cfg(test)]

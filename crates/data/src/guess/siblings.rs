@@ -32,6 +32,21 @@ pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
     splits
 }
 
+/// The path of `file` below `folder`: its own, or that of a link in the folder that leads to it.
+pub(super) fn in_folder(file: &Path, folder: &Path) -> Option<PathBuf> {
+    if file.starts_with(folder) {
+        return Some(file.to_path_buf());
+    }
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_symlink())
+        .collect();
+    paths.sort();
+    let leads_there = |path: &PathBuf| std::fs::canonicalize(path).is_ok_and(|path| path == file);
+    paths.into_iter().find(leads_there)
+}
+
 /// A name for the dataset: the file's without the split, or the folder's.
 pub(super) fn dataset_name(file: &Path) -> String {
     let name = file_name(file);

@@ -1,7 +1,7 @@
 //! Guesses about column files: a word and its annotations per line.
 
 use super::tags::span_type;
-use super::{Findings, Hints, listed, strings};
+use super::{Findings, Hints, listed, shown, strings};
 use crate::Task;
 use anyhow::{Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,8 @@ pub(super) fn word_columns(text: &str, is_asked: bool) -> Result<Option<WordColu
                 continue;
             }
             Err(()) => format!(
-                "found the tag `{tag}`, expected `O`, or a letter of B, I, E, S, U and L with a type, such as `B-X`"
+                "found the tag `{}`, expected `O`, or a letter of B, I, E, S, U and L with a type, such as `B-X`",
+                shown(tag)
             ),
         };
         n_wrong += 1;
@@ -77,7 +78,7 @@ pub(super) fn word_columns(text: &str, is_asked: bool) -> Result<Option<WordColu
         return Ok(None);
     }
     if let Some((number, line, problem)) = wrong {
-        bail!("line {number}: `{}`: {problem}", line.trim());
+        bail!("line {number}: `{}`: {problem}", shown(line.trim()));
     }
     Ok(Some(WordColumns {
         n,

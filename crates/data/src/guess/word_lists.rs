@@ -4,7 +4,7 @@
 use super::columns::{asked, id_by_name, role};
 use super::names::{TAGS, WORDS, plain};
 use super::tags::types;
-use super::{Findings, Hints, listed};
+use super::{Findings, Hints, listed, shown};
 use crate::Task;
 use crate::format::Table;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -237,7 +237,8 @@ fn of_tags(tags: &Lists, name: &str, hints: &Hints) -> Result<Findings> {
         let other = |tag: &&str| *tag != "O" && types([*tag].into_iter()).is_none();
         if let Some(other) = tags.values().find(other) {
             bail!(
-                "`{name}` has the tag `{other}`; expected `O`, or a letter with a type, such as `B-X`"
+                "`{name}` has the tag `{}`; expected `O`, or a letter with a type, such as `B-X`",
+                shown(other)
             );
         }
         findings.labels = types(tags.values())

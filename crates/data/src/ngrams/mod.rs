@@ -3,15 +3,6 @@
 //! A word is a lower-cased run of letters or digits, an n-gram is `n` words in a row of one text. A row of an
 //! evaluation set overlaps with a text if one of its n-grams is in a paragraph of it; of a pair, each text has its own
 //! n-grams. Rows of fewer than `n` words have none. 13 words are the length that Brown et al. 2020, appendix C, take.
-//!
-//! ```
-//! use totune_data::ngrams::Overlap;
-//!
-//! let mut overlap = Overlap::new(3);
-//! overlap.add_texts("synthetic", "test", [vec!["The cat sat on the mat."], vec!["Too short"]]);
-//! assert!(overlap.paragraph("There, the CAT sat."));
-//! assert!(!overlap.paragraph("The cat never sat."));
-//! ```
 
 mod hashes;
 mod report;
@@ -74,44 +65,20 @@ impl Overlap {
 
     /// Adds the rows of `dataset`, which are those of `split`.
     pub fn add(&mut self, split: &str, dataset: &Dataset) {
-        let inputs = dataset.examples.iter().map(|example| &example.input);
-        let rows = inputs.map(|input| match input {
-            Input::Words(words) => vec![words.iter().map(String::as_str).collect()],
-            Input::Text(_) | Input::Pair(..) => {
-                input.texts().into_iter().map(|text| vec![text]).collect()
-            }
-        });
-        self.add_rows(&dataset.name, split, rows);
-    }
-
-    /// Adds rows of texts, each with n-grams of its own.
-    pub fn add_texts<'a>(
-        &mut self,
-        dataset: &str,
-        split: &str,
-        rows: impl IntoIterator<Item = Vec<&'a str>>,
-    ) {
-        let one = |texts: Vec<&'a str>| texts.into_iter().map(|text| vec![text]).collect();
-        self.add_rows(dataset, split, rows.into_iter().map(one));
-    }
-
-    /// Adds rows of texts that come in parts.
-    fn add_rows<'a>(
-        &mut self,
-        dataset: &str,
-        split: &str,
-        rows: impl Iterator<Item = Vec<Vec<&'a str>>>,
-    ) {
         let mut added = Split {
-            dataset: dataset.to_string(),
+            dataset: dataset.name.clone(),
             split: split.to_string(),
-            rows: 0,
+            rows: dataset.examples.len(),
             ngrams: Vec::new(),
             ends: Vec::new(),
         };
-        for texts in rows {
-            added.rows += 1;
+        for example in &dataset.examples {
             let before = added.ngrams.len();
+            // Texts, each with n-grams of its own, in parts.
+            let texts: Vec<Vec<&str>> = match &example.input {
+                Input::Words(words) => vec![words.iter().map(String::as_str).collect()],
+                input => input.texts().into_iter().map(|text| vec![text]).collect(),
+            };
             for parts in texts {
                 self.hashes.each(parts, |hash| {
                     let next = u32::try_from(self.numbers.len()).expect("fewer than 2^32 n-grams");

@@ -1,6 +1,7 @@
 //! Reports of the overlap of evaluation sets with texts, as a table for a terminal and as Markdown.
 
-use crate::survey::{Grid, thousands};
+use crate::TextTable;
+use crate::survey::thousands;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -88,7 +89,7 @@ impl OverlapReport {
         (header, cells)
     }
 
-    fn texts_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    fn texts_table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let cells = self.texts.iter().map(|text| {
             vec![
                 text.text.clone(),
@@ -97,8 +98,8 @@ impl OverlapReport {
                 share(text.shared, text.paragraphs),
             ]
         });
-        let header = vec!["text", "#paragraphs", "#with such an n-gram", "#share"];
-        (header, cells.collect())
+        let header = ["text", "#paragraphs", "#with such an n-gram", "#share"];
+        (header.map(String::from).into(), cells.collect())
     }
 }
 
@@ -121,16 +122,12 @@ fn share(part: usize, whole: usize) -> String {
 
 /// The tables for a terminal: datasets, then texts.
 pub fn overlap_table(report: &OverlapReport) -> String {
-    let grid = |header: &[&str], rows: Vec<Vec<String>>| {
-        let mut grid = Grid::new(header);
-        rows.into_iter().for_each(|row| grid.row(row));
-        grid.to_string()
-    };
-    let (header, rows) = report.table();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let datasets = grid(&header, rows);
-    let (header, rows) = report.texts_table();
-    format!("{datasets}\n{}", grid(&header, rows))
+    let tables = [report.table(), report.texts_table()].map(|(header, rows)| {
+        let mut table = TextTable::new(header);
+        rows.into_iter().for_each(|row| table.row(row));
+        table.to_string()
+    });
+    tables.join("\n")
 }
 
 /// The reports of several lengths of n-grams as a page of Markdown, with the definitions and `command`, which makes it
@@ -148,28 +145,23 @@ pub fn overlap_markdown(reports: &[OverlapReport], command: &str) -> String {
     for report in reports {
         let n = report.n;
         let _ = write!(page, "\n## {n}-grams\n\n");
-        let (header, rows) = report.table();
-        let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        markdown(&mut page, &header, rows);
+        page += &markdown(report.table());
         let _ = write!(
             page,
             "\nParagraphs of each text that have a {n}-gram of any of these datasets:\n\n"
         );
-        let (header, rows) = report.texts_table();
-        markdown(&mut page, &header, rows);
+        page += &markdown(report.texts_table());
     }
     page
 }
 
-fn markdown(page: &mut String, header: &[&str], rows: Vec<Vec<String>>) {
-    let names = header.iter().map(|name| name.trim_start_matches('#'));
-    let rule = header
-        .iter()
-        .map(|name| if name.starts_with('#') { "---:" } else { "---" });
-    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
-    *page += &line(names.collect());
-    *page += &line(rule.collect());
-    for row in &rows {
-        *page += &line(row.iter().map(String::as_str).collect());
-    }
+fn markdown((header, rows): (Vec<String>, Vec<Vec<String>>)) -> String {
+    let columns = header.iter().map(|name| match name.strip_prefix('#') {
+        Some(name) => (name.to_string(), "---:".to_string()),
+        None => (name.clone(), "---".to_string()),
+    });
+    let (names, rule) = columns.unzip();
+    let rows = [names, rule].into_iter().chain(rows);
+    rows.map(|row| format!("| {} |\n", row.join(" | ")))
+        .collect()
 }

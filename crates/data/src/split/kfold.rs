@@ -1,10 +1,11 @@
 //! Stratified folds, fold for fold as scikit-learn 1.9 makes them.
 
-use super::numpy::{RandomState, pairwise_sum, std};
+use super::numpy::{pairwise_sum, std};
 use super::{Duplicates, FoldKind, KFold};
 use crate::Dataset;
 use anyhow::{Result, ensure};
 use std::collections::{BTreeMap, HashMap};
+use totune_stats::{RandomState, stratified_folds};
 
 impl KFold {
     /// The fold that tests each example.
@@ -32,66 +33,14 @@ impl KFold {
             let groups = groups(dataset, whole.then_some(first));
             return stratified_groups(classes, &counts, &groups, self.folds);
         }
-        let rng = self
-            .seed
-            .filter(|_| self.by == FoldKind::Shuffled)
-            .map(|seed| RandomState::new(seed as u32));
-        let mut folds = stratified(classes, n_classes, self.folds, rng);
+        let seed = self.seed.filter(|_| self.by == FoldKind::Shuffled);
+        let rng = seed.map(|seed| RandomState::new(seed as u32));
+        let mut folds = stratified_folds(classes, self.folds, rng);
         if whole {
             folds = first.iter().map(|&first| folds[first]).collect();
         }
         Ok(folds)
     }
-}
-
-/// `StratifiedKFold`: sorted classes are dealt to the folds in turn, which gives the number of each class in a fold;
-/// then each class is cut in file order, or its fold numbers are shuffled.
-fn stratified(
-    classes: &[usize],
-    n_classes: usize,
-    n_folds: usize,
-    mut rng: Option<RandomState>,
-) -> Vec<usize> {
-    let (classes, n_classes) = by_first_appearance(classes, n_classes);
-    let mut sorted = classes.clone();
-    sorted.sort_unstable();
-    let mut allocation = vec![vec![0; n_folds]; n_classes];
-    for (place, &class) in sorted.iter().enumerate() {
-        allocation[class][place % n_folds] += 1;
-    }
-    let mut folds = vec![0; classes.len()];
-    for (class, shares) in allocation.iter().enumerate() {
-        let mut dealt: Vec<usize> = shares
-            .iter()
-            .enumerate()
-            .flat_map(|(fold, &share)| std::iter::repeat_n(fold, share))
-            .collect();
-        if let Some(rng) = &mut rng {
-            rng.shuffle(&mut dealt);
-        }
-        let members = (0..classes.len()).filter(|&index| classes[index] == class);
-        members
-            .zip(dealt)
-            .for_each(|(index, fold)| folds[index] = fold);
-    }
-    folds
-}
-
-/// Classes numbered in the order they first appear, which is the order they are dealt in; and the number of classes
-/// that appear.
-fn by_first_appearance(classes: &[usize], n_classes: usize) -> (Vec<usize>, usize) {
-    let mut number = vec![None; n_classes];
-    let mut seen = 0;
-    let renumbered = classes
-        .iter()
-        .map(|&class| {
-            *number[class].get_or_insert_with(|| {
-                seen += 1;
-                seen - 1
-            })
-        })
-        .collect();
-    (renumbered, seen)
 }
 
 /// `StratifiedGroupKFold`: groups, the most one-sided first, each go to the fold where the classes end up most evenly

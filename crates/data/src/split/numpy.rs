@@ -1,34 +1,4 @@
-//! The two pieces of NumPy that scikit-learn's folds depend on, bit for bit.
-
-use rand_mt::Mt;
-
-/// `numpy.random.RandomState(seed).shuffle(items)` for one-dimensional arrays.
-///
-/// The legacy generator: MT19937 seeded by Knuth's recurrence, swaps from the end, and a number up to `last` drawn by
-/// masking 32 random bits and drawing again while they are too large.
-pub(super) struct RandomState(Mt);
-
-impl RandomState {
-    pub(super) fn new(seed: u32) -> Self {
-        Self(Mt::new(seed))
-    }
-
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.up_to(last as u32) as usize);
-        }
-    }
-
-    fn up_to(&mut self, max: u32) -> u32 {
-        let mask = u32::MAX >> max.leading_zeros();
-        loop {
-            let drawn = self.0.next_u32() & mask;
-            if drawn <= max {
-                return drawn;
-            }
-        }
-    }
-}
+//! Sums of NumPy's that scikit-learn's folds depend on, bit for bit.
 
 /// `numpy.std` of a contiguous row.
 pub(super) fn std(values: &[f64]) -> f64 {
@@ -72,18 +42,6 @@ pub(super) fn pairwise_sum(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shuffle_is_numpys() {
-        // python -c "import numpy as np; a = np.arange(10); np.random.RandomState(42).shuffle(a); print(a)"
-        let mut items: Vec<usize> = (0..10).collect();
-        RandomState::new(42).shuffle(&mut items);
-        assert_eq!(items, [8, 1, 5, 0, 7, 2, 9, 4, 3, 6]);
-        // the same with RandomState(4294967295) and five numbers
-        let mut items: Vec<usize> = (0..5).collect();
-        RandomState::new(u32::MAX).shuffle(&mut items);
-        assert_eq!(items, [4, 1, 0, 2, 3]);
-    }
 
     #[test]
     fn a_sum_is_added_in_numpys_order() {

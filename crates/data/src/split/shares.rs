@@ -42,14 +42,8 @@ impl Dataset {
 
     /// The error about a part that stayed empty.
     fn too_few(&self, shares: &[f64]) -> String {
-        let n = units(self).len();
+        let (n, all) = (units(self).len(), self.examples.len());
         let has_groups = self.examples.iter().any(|example| example.group.is_some());
-        let (texts, why) = match (has_groups, n == self.examples.len()) {
-            (true, _) if n == 1 => ("group", " (a group and equal texts stay in one part)"),
-            (true, _) => ("groups", " (a group and equal texts stay in one part)"),
-            (false, false) => ("different texts", " (equal texts stay in one part)"),
-            (false, true) => ("different texts", ""),
-        };
         let parts = match shares.len() {
             3 => "train, dev and test".to_string(),
             n => format!("{n} parts"),
@@ -61,11 +55,45 @@ impl Dataset {
             Task::Classification | Task::Ordinal | Task::MultiLabel => " of each label",
             Task::Regression | Task::Tagging => "",
         };
+        let rare = self.rarest_label().filter(|_| n == all);
+        let found = match (has_groups, rare) {
+            (true, _) if n == 1 => {
+                format!(
+                    "{all} examples with only 1 group (a group and equal texts stay in one part)"
+                )
+            }
+            (true, _) => {
+                format!(
+                    "{all} examples with only {n} groups (a group and equal texts stay in one part)"
+                )
+            }
+            (false, _) if n < all => {
+                format!(
+                    "{all} examples with only {n} different texts (equal texts stay in one part)"
+                )
+            }
+            (false, Some((label, 1))) => format!("label `{label}` has 1 example"),
+            (false, Some((label, few))) => format!("label `{label}` has {few} examples"),
+            (false, None) => format!("{all} examples"),
+        };
         format!(
-            "{}: {} examples with only {n} {texts}{why}; expected at least {least}{each} to divide into {parts}",
-            self.name,
-            self.examples.len(),
+            "{}: {found}; expected at least {least}{each} to divide into {parts}",
+            self.name
         )
+    }
+
+    /// The label with the fewest examples, of those that have one, and their number.
+    fn rarest_label(&self) -> Option<(&str, usize)> {
+        let mut counts = vec![0; self.labels.len()];
+        for example in &self.examples {
+            let one = example.target.class();
+            let several = example.target.labels().unwrap_or_default();
+            for label in one.iter().chain(several) {
+                counts[*label] += 1;
+            }
+        }
+        let labels = self.labels.iter().map(String::as_str).zip(counts);
+        labels.filter(|(_, n)| *n > 0).min_by_key(|(_, n)| *n)
     }
 
     fn split_by_class(&self, shares: &[f64], seed: u64) -> Vec<Vec<usize>> {
@@ -241,6 +269,42 @@ pub(super) mod tests {
             error.to_string(),
             "own: 6 examples with only 2 different texts (equal texts stay in one part); expected at least 7 of each label \
              to divide into train, dev and test"
+        );
+    }
+
+    #[test]
+    fn a_label_with_too_few_examples_is_named() {
+        let error = |dataset: &Dataset, n: usize| {
+            let shares = vec![1.0 / n as f64; n];
+            let error = dataset.split_by_shares(&shares, 1);
+            error.expect_err("too few").to_string()
+        };
+        // Texts 0 and 3 are of the class `b`, and 1, 2 and 4 of `a`.
+        let few = dataset(5, |_| None);
+        assert_eq!(
+            error(&few, 5),
+            "own: label `b` has 2 examples; expected at least 5 of each label to divide into 5 parts"
+        );
+        let mut unique = dataset(40, |_| None);
+        unique.labels = (0..41).map(|label| format!("l{label}")).collect();
+        for (at, example) in unique.examples.iter_mut().enumerate() {
+            example.target = Target::Class(at);
+        }
+        assert_eq!(
+            error(&unique, 5),
+            "own: label `l0` has 1 example; expected at least 5 of each label to divide into 5 parts"
+        );
+        let mut scores = Dataset {
+            task: Task::Regression,
+            examples: few.examples[..3].to_vec(),
+            ..few
+        };
+        for example in &mut scores.examples {
+            example.target = Target::Value(0.5);
+        }
+        assert_eq!(
+            error(&scores, 4),
+            "own: 3 examples; expected at least 4 to divide into 4 parts"
         );
     }
 

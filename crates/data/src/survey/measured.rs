@@ -1,6 +1,6 @@
 //! Counts that any dataset has, in the terms of a card.
 
-use super::grid::thousands;
+use super::terminal::thousands;
 use crate::{Dataset, Input};
 use serde::Serialize;
 

@@ -4,7 +4,6 @@
 //! Each survey has a type with the whole result, which can be written as JSON, and a text for a terminal.
 
 mod check;
-mod grid;
 mod measured;
 mod overlap;
 mod places;
@@ -12,12 +11,12 @@ mod report;
 mod show;
 mod spread;
 mod stats;
+mod terminal;
 #[cfg(test)]
 mod testing;
 mod texts;
 
 pub use check::{Checked, Difference, FoundValue, Verdict, check};
-pub use grid::{Grid, thousands};
 pub use measured::Measured;
 pub use overlap::{Overlap, overlaps};
 pub(crate) use places::split_order;
@@ -28,6 +27,7 @@ pub use spread::Spread;
 pub use stats::{
     Bar, Count, Cut, Groups, LIMITS, Long, RepeatCounts, Statistics, TargetCounts, WordpieceLengths,
 };
+pub(crate) use terminal::thousands;
 pub use texts::{
     CheckedText, HeldOutWords, ListedPart, ListedText, ShareOfTop, TextCounts, TextStatistics,
     TopWord, check_text, listed_text, text_statistics_text, texts_table,

@@ -1,7 +1,7 @@
 //! The splits of each dataset, and the layouts in which they were found.
 
-use super::grid::{Grid, thousands};
-use crate::Card;
+use super::terminal::thousands;
+use crate::{Card, TextTable};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ pub(crate) fn split_order(name: &str) -> usize {
 
 /// A table with a line for each file that was found, and one for each split without any; paths as `shown` gives them.
 pub fn places_table(datasets: &[Listed], shown: &dyn Fn(&Path) -> String) -> String {
-    let mut grid = Grid::new(&["dataset", "task", "split", "#rows", "layout", "file"]);
+    let mut table = TextTable::new(["dataset", "task", "split", "#rows", "layout", "file"]);
     for dataset in datasets {
         let mut first = true;
         for split in &dataset.splits {
@@ -105,7 +105,7 @@ pub fn places_table(datasets: &[Listed], shown: &dyn Fn(&Path) -> String) -> Str
                     }
                 };
                 let rows = split.rows.map_or_else(|| "?".into(), thousands);
-                grid.row([
+                table.row([
                     once(&dataset.name, first),
                     once(dataset.task, first),
                     once(&split.split, line == 0),
@@ -117,7 +117,7 @@ pub fn places_table(datasets: &[Listed], shown: &dyn Fn(&Path) -> String) -> Str
             }
         }
     }
-    grid.to_string()
+    table.to_string()
 }
 
 #[cfg(test)]

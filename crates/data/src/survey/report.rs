@@ -1,9 +1,10 @@
 //! Statistics as tables for a terminal.
 
 use super::Overlap;
-use super::grid::{Grid, clipped, percent, thousands};
 use super::spread::Spread;
 use super::stats::{Statistics, TargetCounts};
+use super::terminal::{clipped, percent, thousands};
+use crate::TextTable;
 
 /// All statistics as tables, in lines of about `width` columns.
 pub fn statistics_text(splits: &[Statistics], overlaps: &[Overlap], width: usize) -> String {
@@ -18,7 +19,7 @@ pub fn statistics_text(splits: &[Statistics], overlaps: &[Overlap], width: usize
 }
 
 fn rows(splits: &[Statistics]) -> String {
-    let mut grid = Grid::new(&[
+    let mut table = TextTable::new([
         "split",
         "#rows",
         "#no answer",
@@ -30,7 +31,7 @@ fn rows(splits: &[Statistics]) -> String {
     ]);
     for split in splits {
         let groups = split.groups.as_ref();
-        grid.row([
+        table.row([
             split.split.clone(),
             thousands(split.rows),
             thousands(split.unlabelled),
@@ -41,14 +42,14 @@ fn rows(splits: &[Statistics]) -> String {
             groups.map_or_else(|| "-".into(), |groups| thousands(groups.groups)),
         ]);
     }
-    grid.to_string()
+    table.to_string()
 }
 
 /// Cells of the longest bar.
 const BAR: usize = 30;
 
 fn answers(splits: &[Statistics]) -> String {
-    let mut grid = Grid::new(&["split", "answer", "#rows", "#share", ""]);
+    let mut table = TextTable::new(["split", "answer", "#rows", "#share", ""]);
     for split in splits {
         let counts: Vec<(String, usize)> = match &split.answers {
             TargetCounts::Labels(counts) => {
@@ -68,7 +69,7 @@ fn answers(splits: &[Statistics]) -> String {
             continue;
         }
         for (at, (label, count)) in counts.into_iter().enumerate() {
-            grid.row([
+            table.row([
                 if at == 0 {
                     split.split.clone()
                 } else {
@@ -81,21 +82,21 @@ fn answers(splits: &[Statistics]) -> String {
             ]);
         }
     }
-    if grid.is_empty() {
+    if table.is_empty() {
         String::new()
     } else {
-        grid.to_string()
+        table.to_string()
     }
 }
 
 fn lengths(splits: &[Statistics]) -> String {
     let mut header = vec!["length", "split"];
     header.extend(Spread::HEADER);
-    let mut grid = Grid::new(&header);
+    let mut table = TextTable::new(header);
     let mut line = |what: &str, split: &Statistics, spread: &Spread| {
         let mut cells = vec![what.to_string(), split.split.clone()];
         cells.extend(spread.cells());
-        grid.row(cells);
+        table.row(cells);
     };
     for split in splits {
         line("words", split, &split.words);
@@ -105,14 +106,14 @@ fn lengths(splits: &[Statistics]) -> String {
             line("wordpieces", split, &pieces.spread);
         }
     }
-    grid.to_string()
+    table.to_string()
 }
 
 fn pieces(splits: &[Statistics]) -> String {
     let limits = super::stats::LIMITS.map(|limit| format!("#over {limit}"));
     let mut header = vec!["truncated", "#pieces per word", "#unknown pieces"];
     header.extend(limits.iter().map(String::as_str));
-    let mut grid = Grid::new(&header);
+    let mut table = TextTable::new(header);
     for split in splits {
         let Some(pieces) = &split.pieces else {
             continue;
@@ -124,21 +125,21 @@ fn pieces(splits: &[Statistics]) -> String {
         ];
         let cut = |rows: usize| format!("{} ({})", thousands(rows), percent(rows, split.rows));
         cells.extend(pieces.cut.iter().map(|at| cut(at.rows)));
-        grid.row(cells);
+        table.row(cells);
     }
-    if grid.is_empty() {
+    if table.is_empty() {
         String::new()
     } else {
-        grid.to_string()
+        table.to_string()
     }
 }
 
 fn shared(overlaps: &[Overlap]) -> String {
-    let mut grid = Grid::new(&[
+    let mut table = TextTable::new([
         "rows of", "also in", "#exact", "#share", "#folded", "#share",
     ]);
     for overlap in overlaps {
-        grid.row([
+        table.row([
             overlap.split.clone(),
             overlap.within.clone(),
             thousands(overlap.exact),
@@ -147,14 +148,14 @@ fn shared(overlaps: &[Overlap]) -> String {
             percent(overlap.folded, overlap.rows),
         ]);
     }
-    format!("{grid}(folded: letters lowered, white space squeezed)\n")
+    format!("{table}(folded: letters lowered, white space squeezed)\n")
 }
 
 fn longest(splits: &[Statistics], width: usize) -> String {
-    let mut grid = Grid::new(&["longest", "id", "#words", "#pieces", "text"]);
+    let mut table = TextTable::new(["longest", "id", "#words", "#pieces", "text"]);
     for split in splits {
         for (at, row) in split.longest.iter().enumerate() {
-            grid.row([
+            table.row([
                 if at == 0 {
                     split.split.clone()
                 } else {
@@ -167,9 +168,9 @@ fn longest(splits: &[Statistics], width: usize) -> String {
             ]);
         }
     }
-    if grid.is_empty() {
+    if table.is_empty() {
         String::new()
     } else {
-        grid.to_string()
+        table.to_string()
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use totune_data::ngrams::{Overlap, WORDS, overlap_markdown, overlap_table};
-use totune_data::{Card, Dataset, TextCard, TextCatalogue};
+use totune_data::{Card, Dataset, Example, Input, TextCard, TextCatalogue};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -18,6 +18,20 @@ fn tweets() -> Dataset {
     let card = Card::read(&root().join("datasets/fixture-tweets.toml")).expect("a valid card");
     let dataset = card.load_split(Path::new("nowhere"), "train");
     dataset.expect("a fixture")
+}
+
+/// A dataset of these inputs.
+fn of_inputs(inputs: impl Iterator<Item = Input>) -> Dataset {
+    let dataset = tweets();
+    let like = &dataset.examples[0];
+    let example = |input| Example {
+        input,
+        ..like.clone()
+    };
+    Dataset {
+        examples: inputs.map(example).collect(),
+        ..dataset.clone()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,8 +62,8 @@ fn shared_ngrams_are_those_that_python_finds() {
         match case.dataset.as_str() {
             "tweets" => overlap.add("train", &tweets()),
             _ => {
-                let pairs = held_out.chunks_exact(2).map(<[&str]>::to_vec);
-                overlap.add_texts("held-out", "", pairs);
+                let pair = |texts: &[&str]| Input::Pair(texts[0].into(), texts[1].into());
+                overlap.add("", &of_inputs(held_out.chunks_exact(2).map(pair)));
             }
         }
         let report = overlap
@@ -93,14 +107,23 @@ fn a_paragraph_with_thirteen_words_of_an_evaluation_text_is_found() {
 }
 
 #[test]
+fn words_are_compared_without_case_and_punctuation() {
+    let texts = ["The cat sat on the mat.", "Too short"].map(|text| Input::Text(text.into()));
+    let mut overlap = Overlap::new(3);
+    overlap.add("test", &of_inputs(texts.into_iter()));
+    assert!(overlap.paragraph("There, the CAT sat."));
+    assert!(!overlap.paragraph("The cat never sat."));
+}
+
+#[test]
 fn a_sentence_of_words_is_one_text_and_a_pair_two() {
-    let mut dataset = tweets();
-    dataset.examples.truncate(2);
     let words = ["Port", "Hallow", "'s", "mill"].map(String::from).into();
-    dataset.examples[0].input = totune_data::Input::Words(words);
-    dataset.examples[1].input = totune_data::Input::Pair("a b c".into(), "d e".into());
+    let inputs = [
+        Input::Words(words),
+        Input::Pair("a b c".into(), "d e".into()),
+    ];
     let mut overlap = Overlap::new(4);
-    overlap.add("test", &dataset);
+    overlap.add("test", &of_inputs(inputs.into_iter()));
     assert_eq!(overlap.len(), 1);
     assert!(overlap.paragraph("Port Hallow's mill"));
 }

@@ -182,7 +182,7 @@ fn separators_are_found_next_to_commas_in_texts_and_breaks_in_fields() {
         &hints,
     );
     assert!(
-        error.contains("`score` has `good` in row 2; expected numbers"),
+        error.contains("`score` has `good` on line 3; expected numbers"),
         "{error}"
     );
 }
@@ -199,4 +199,76 @@ fn nested_objects_are_no_columns_and_texts_need_no_spaces() {
     };
     let (_, card) = drafted(&[("a.csv", chinese)], &hints);
     assert_eq!(card.labels, ["正面", "负面"]);
+}
+
+#[test]
+fn what_is_no_text_is_named_and_quoted_without_control_characters() {
+    let of = |name: &str, bytes: &[u8], encoding: Option<&str>| {
+        let dir = folder(&[]);
+        let path = dir.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        let hints = Hints {
+            encoding: encoding.map(String::from),
+            ..Hints::default()
+        };
+        let error = draft(&path, &hints, dir.path(), true).expect_err(name);
+        let error = format!("{error:#}");
+        let (_, after) = error.split_once(&format!("{name}: ")).expect(&error);
+        after.to_string()
+    };
+    let wide: Vec<u8> = "text,label\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for (bytes, encoding, expected) in [
+        (
+            &b"PK\x03\x04\x14\0\x06\0"[..],
+            None,
+            "found an Excel or zip file, expected text or parquet; save it as CSV",
+        ),
+        (
+            b"PK\x03\x04\x14\0\x06\0",
+            Some("latin1"),
+            "found an Excel or zip file, expected text or parquet; save it as CSV",
+        ),
+        (
+            b"\x1f\x8b\x08\0",
+            None,
+            "found a file compressed with gzip, expected a name that ends in .gz, such as `a.csv.gz`",
+        ),
+        (
+            b"text,label\nwell \xff\0,x\n",
+            None,
+            "line 2: found a NUL byte, which no text has; expected UTF-8 text or parquet; of UTF-16 give --encoding utf-16le",
+        ),
+        (
+            b"text,label\nwell \xff\0,x\n",
+            Some("latin1"),
+            "line 2: found a NUL byte, which no text has; expected text in latin1",
+        ),
+        (
+            &wide,
+            None,
+            "line 1: found a NUL byte, which no text has; expected UTF-8 text or parquet; of UTF-16 give --encoding utf-16le",
+        ),
+        (
+            b"\n \n\r\n\t\n",
+            None,
+            "has only blank lines, expected rows",
+        ),
+        (
+            b"\xef\xbb\xbf\n\n",
+            None,
+            "has only blank lines, expected rows",
+        ),
+        (
+            b"al\x1bpha,beta\nx,y\nz,w\n",
+            None,
+            "the first line may be names or a row: `al\\u{1b}pha`, `beta`; give --header yes or --header no",
+        ),
+    ] {
+        assert_eq!(of("a.csv", bytes, encoding), expected);
+    }
+    let long = format!("{},b\nx,y\nz,w\n", "a".repeat(5000));
+    assert!(of("a.csv", long.as_bytes(), None).len() < 200);
 }

@@ -2,7 +2,9 @@
 
 mod labels;
 mod layouts;
+mod splits;
 mod tags;
+mod values;
 
 use super::*;
 use crate::survey::{Verdict, check};

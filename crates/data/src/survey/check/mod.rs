@@ -1,11 +1,10 @@
 //! Checks of files against their card, with the differences.
 
-use super::grid::Grid;
 use super::measured::{Measured, shown};
 use crate::columns::Joined;
 use crate::hash::sha256_hex;
 use crate::label_sets::names;
-use crate::{Card, Example, Layout, SplitFacts, Target, Task};
+use crate::{Card, Example, Layout, SplitFacts, Target, Task, TextTable};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -238,7 +237,7 @@ impl Checked {
         );
         text += &found(&self.differences, self.problem.as_deref());
         if !self.values.is_empty() {
-            let mut grid = Grid::new(&["value", "#rows", "in the card"]);
+            let mut table = TextTable::new(["value", "#rows", "in the card"]);
             for FoundValue {
                 value,
                 rows,
@@ -246,12 +245,12 @@ impl Checked {
             } in self.values.iter().take(SHOWN_VALUES)
             {
                 let listed = if *listed { "yes" } else { "no" };
-                grid.row([format!("`{value}`"), rows.to_string(), listed.into()]);
+                table.row([format!("`{value}`"), rows.to_string(), listed.into()]);
             }
             if let Some(more) = self.values.len().checked_sub(SHOWN_VALUES + 1) {
-                grid.row([format!("and {} more", more + 1)]);
+                table.row([format!("and {} more", more + 1)]);
             }
-            text += &indented(&grid.to_string());
+            text += &indented(&table.to_string());
         }
         text += &left_out(&self.unstated);
         text
@@ -265,16 +264,16 @@ const SHOWN_VALUES: usize = 20;
 pub(super) fn found(differences: &[Difference], problem: Option<&str>) -> String {
     let mut text = String::new();
     if !differences.is_empty() {
-        let mut grid = Grid::new(&["fact", "expected", "found"]);
+        let mut table = TextTable::new(["fact", "expected", "found"]);
         for difference in differences {
             let Difference {
                 fact,
                 expected,
                 found,
             } = difference.clone();
-            grid.row([fact, expected, found]);
+            table.row([fact, expected, found]);
         }
-        text += &indented(&grid.to_string());
+        text += &indented(&table.to_string());
     }
     text + &problem.map_or_else(String::new, indented)
 }

@@ -1,6 +1,6 @@
 //! A few examples as they are read and as a model gets them.
 
-use super::grid::wrapped;
+use super::terminal::wrapped;
 use crate::near::quoted;
 use crate::{Dataset, Example, Input, Target, Tokenizer};
 use anyhow::{Result, ensure};

@@ -3,7 +3,7 @@
 use super::{TextCounts, word};
 use crate::hash::sha256_hex;
 use crate::survey::check::{Difference, Verdict, found, left_out};
-use crate::survey::grid::thousands;
+use crate::survey::terminal::thousands;
 use crate::{TextCard, TextFile, TextPart};
 use rayon::prelude::*;
 use serde::Serialize;

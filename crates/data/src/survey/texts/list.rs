@@ -1,7 +1,8 @@
 //! The list of texts, with their sizes and the files found.
 
 use super::word;
-use crate::survey::grid::{Grid, thousands};
+use crate::TextTable;
+use crate::survey::terminal::thousands;
 use crate::{TextCard, TextFile, TextFormat, TextPart};
 use serde::Serialize;
 use std::path::Path;
@@ -71,7 +72,7 @@ pub fn listed_text(card: &TextCard, root: &Path) -> ListedText {
 
 /// A line for each part of each text.
 pub fn texts_table(texts: &[ListedText]) -> String {
-    let mut grid = Grid::new(&[
+    let mut table = TextTable::new([
         "text",
         "format",
         "part",
@@ -91,7 +92,7 @@ pub fn texts_table(texts: &[ListedText]) -> String {
                     String::new()
                 }
             };
-            grid.row([
+            table.row([
                 first(&text.name),
                 first(text.format),
                 word(part.part).to_string(),
@@ -107,5 +108,5 @@ pub fn texts_table(texts: &[ListedText]) -> String {
             ]);
         }
     }
-    grid.to_string()
+    table.to_string()
 }

@@ -2,8 +2,9 @@
 
 use super::stats::TextStatistics;
 use super::word;
-use crate::survey::grid::{Grid, percent, thousands};
+use crate::TextTable;
 use crate::survey::spread::Spread;
+use crate::survey::terminal::{percent, thousands};
 
 /// The statistics of the parts of a text as tables.
 pub fn text_statistics_text(parts: &[TextStatistics]) -> String {
@@ -12,7 +13,7 @@ pub fn text_statistics_text(parts: &[TextStatistics]) -> String {
 }
 
 fn sizes(parts: &[TextStatistics]) -> String {
-    let mut grid = Grid::new(&["part", "#documents", "#paragraphs", "#words", "#characters"]);
+    let mut table = TextTable::new(["part", "#documents", "#paragraphs", "#words", "#characters"]);
     for part in parts {
         let counts = part.counts;
         let numbers = [
@@ -22,27 +23,24 @@ fn sizes(parts: &[TextStatistics]) -> String {
             part.characters,
         ];
         let numbers = numbers.into_iter().map(thousands);
-        grid.row(std::iter::once(word(part.part).to_string()).chain(numbers));
+        table.row(std::iter::once(word(part.part).to_string()).chain(numbers));
     }
-    grid.to_string()
+    table.to_string()
 }
 
 fn lengths(parts: &[TextStatistics]) -> String {
-    let header: Vec<&str> = ["words of a", "part"]
-        .into_iter()
-        .chain(Spread::HEADER)
-        .collect();
-    let mut grid = Grid::new(&header);
+    let header = ["words of a", "part"].into_iter();
+    let mut table = TextTable::new(header.chain(Spread::HEADER));
     for part in parts {
         for (of, spread) in [
             ("paragraph", &part.paragraph_words),
             ("document", &part.document_words),
         ] {
             let names = [of.to_string(), word(part.part).to_string()];
-            grid.row(names.into_iter().chain(spread.cells()));
+            table.row(names.into_iter().chain(spread.cells()));
         }
     }
-    grid.to_string()
+    table.to_string()
 }
 
 fn vocabulary(parts: &[TextStatistics]) -> String {
@@ -66,8 +64,7 @@ fn vocabulary(parts: &[TextStatistics]) -> String {
         tops.iter()
             .map(|&types| format!("#top {}", thousands(types))),
     );
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let mut grid = Grid::new(&header);
+    let mut table = TextTable::new(header);
     for part in parts {
         let share = |types: &usize| {
             let share = part.top_shares.iter().find(|top| top.types == *types);
@@ -84,9 +81,9 @@ fn vocabulary(parts: &[TextStatistics]) -> String {
             unknown.unwrap_or_else(|| "-".into()),
         ];
         cells.extend(tops.iter().map(share));
-        grid.row(cells);
+        table.row(cells);
     }
-    grid.to_string()
+    table.to_string()
 }
 
 /// The most frequent words that fit on a line.

@@ -159,7 +159,7 @@ fn a_broken_card_is_refused_with_its_line_or_key() {
 }
 
 #[test]
-fn an_unknown_dataset_is_answered_with_the_near_name_and_with_all_there_are() {
+fn an_unknown_dataset_is_answered_with_the_near_name_and_the_nearest_of_many() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for name in ["disaster-tweets", "fixture-tweets"] {
         let card = CARD
@@ -191,6 +191,21 @@ fn an_unknown_dataset_is_answered_with_the_near_name_and_with_all_there_are() {
     ] {
         assert_eq!(catalogue.find(name).expect_err(name).to_string(), expected);
     }
+    for number in 0..6 {
+        let name = format!("folds-{number}");
+        let card = CARD
+            .replace("\"toy\"", &format!("{name:?}"))
+            .replace("SHA", &sha256_hex(b""));
+        std::fs::write(folder.path().join(format!("{name}.toml")), card).expect("a card");
+    }
+    let many = Catalogue::read(folder.path()).expect("cards");
+    let error = many.find("folds").expect_err("no card").to_string();
+    let start = "unknown dataset `folds`; did you mean `folds-0`? the nearest of 8 are `folds-0`, ";
+    assert!(error.starts_with(start), "{error}");
+    assert!(
+        error.ends_with("`folds-4` (`totune data list` shows all)"),
+        "{error}"
+    );
     let absent = Catalogue::read(Path::new("no/such/folder")).expect_err("no folder");
     assert_eq!(
         absent.to_string(),

@@ -75,17 +75,6 @@ fn words_spans_and_documents_are_counted() {
 }
 
 #[test]
-fn a_run_may_ask_for_another_scheme_without_changing_a_span() {
-    let bio = fixture("train", "eng");
-    let bioul = bio.clone().with_scheme(Scheme::Bioul);
-    assert_eq!(bioul.labels[..5], ["O", "B-PER", "I-PER", "L-PER", "U-PER"]);
-    assert_eq!(bioul.span_counts(), bio.span_counts());
-    assert_eq!(bioul.hash, bio.hash);
-    assert_ne!(bioul.examples, bio.examples);
-    assert_eq!(bioul.with_scheme(Scheme::Bio), bio);
-}
-
-#[test]
 fn the_fixture_has_sentences_that_are_too_long_and_words_without_a_piece() {
     let dataset = fixture("test", "eng");
     let tokenizer =

@@ -1,72 +1,11 @@
-//! Tables for a terminal: columns that line up, numbers to the right.
+//! Shares and texts as a terminal shows them.
 
-use std::fmt;
+use totune_stats::number;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// Rows of cells under a header.
-#[derive(Clone, Debug)]
-pub struct Grid {
-    /// Columns that are right-aligned, as numbers are.
-    right: Vec<bool>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Grid {
-    /// An empty table; a header that starts with `#` is of a column of numbers, and shown without it.
-    pub fn new(header: &[&str]) -> Self {
-        let names = header
-            .iter()
-            .map(|name| name.trim_start_matches('#').to_string());
-        Self {
-            right: header.iter().map(|name| name.starts_with('#')).collect(),
-            rows: vec![names.collect()],
-        }
-    }
-
-    /// Adds a row; cells that are not given stay empty.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
-    }
-
-    /// Returns whether there is nothing below the header.
-    pub fn is_empty(&self) -> bool {
-        self.rows.len() == 1
-    }
-}
-
-impl fmt::Display for Grid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cell = |row: &[String], at: usize| row.get(at).cloned().unwrap_or_default();
-        let widths: Vec<usize> = (0..self.right.len())
-            .map(|at| self.rows.iter().map(|row| cell(row, at).width()).max())
-            .map(|width| width.unwrap_or(0))
-            .collect();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (at, (&width, &right)) in widths.iter().zip(&self.right).enumerate() {
-                let text = cell(row, at);
-                let blank = " ".repeat(width - text.width());
-                let between = if at == 0 { "" } else { "  " };
-                line += between;
-                line += &if right { blank + &text } else { text + &blank };
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        Ok(())
-    }
-}
 
 /// A count with commas between thousands.
 pub fn thousands(value: usize) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    number::count(value as u64)
 }
 
 /// A share in percent, with one digit after the point.
@@ -134,17 +73,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_stand_to_the_right_and_wide_letters_count_twice() {
-        let mut grid = Grid::new(&["name", "#rows", "file"]);
-        grid.row(["表".into(), thousands(1_234_567), "a".into()]);
-        grid.row(["wide".into(), "1".into()]);
-        assert_eq!(
-            grid.to_string(),
-            "name       rows  file\n表    1,234,567  a\nwide          1\n"
-        );
-    }
 
     #[test]
     fn long_texts_are_clipped_and_wrapped_to_the_width() {
