@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Instant;
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::command::{
@@ -77,7 +78,10 @@ impl Args {
     pub fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<_> = words.into_iter().collect();
         let command = Self::command().mut_args(without_empty_variable);
-        let mut args = Self::from_arg_matches(&command.try_get_matches_from(&words)?)?;
+        let matches = command
+            .try_get_matches_from(&words)
+            .map_err(|error| without_variables(error, &words))?;
+        let mut args = Self::from_arg_matches(&matches)?;
         args.global.words = words;
         Ok(args)
     }
@@ -88,6 +92,7 @@ impl Args {
             print::use_json();
         }
         self.global.start_threads()?;
+        totune_model::fused::check_environment()?;
         // Commands that work even where no project can be found.
         let command = match self.command {
             Command::Completions(command) => return command.run(Self::command()),
@@ -124,6 +129,19 @@ impl Args {
         };
         code.map(exit_code)
     }
+}
+
+/// The same error of a command line for which no environment variable is set. clap takes options whose values come from
+/// one for given ones: they would stand in the usage as if they were required, and `totune` alone would print no help.
+fn without_variables(error: clap::Error, words: &[OsString]) -> clap::Error {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        return error; // these name the variables
+    }
+    let command = Args::command().mut_args(|arg| arg.env(None::<&str>));
+    command.try_get_matches_from(words).err().unwrap_or(error)
 }
 
 /// An empty environment variable counts as unset: clap would ask for the value of an option that was not given.

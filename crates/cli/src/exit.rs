@@ -52,10 +52,7 @@ pub fn broken_cards<'a>(cards: impl Iterator<Item = (&'a str, &'a str)>) -> u8 {
 }
 
 fn block(error: &anyhow::Error) -> String {
-    let mut text = format!("error: {error}");
-    for cause in error.chain().skip(1) {
-        text.push_str(&format!("\n  caused by: {cause}"));
-    }
+    let mut text = format!("error: {error:#}");
     if let Some(advice) = storage_advice(error) {
         text.push_str(&format!("\n  advice: {advice}"));
     }
@@ -68,12 +65,12 @@ mod tests {
     use anyhow::anyhow;
 
     #[test]
-    fn causes_stand_below_the_error() {
+    fn causes_follow_the_error() {
         let error =
             anyhow!("no space left on device").context("runs/ab/evals.parquet: cannot write");
         assert_eq!(
             block(&error),
-            "error: runs/ab/evals.parquet: cannot write\n  caused by: no space left on device"
+            "error: runs/ab/evals.parquet: cannot write: no space left on device"
         );
     }
 

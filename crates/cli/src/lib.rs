@@ -21,6 +21,7 @@ mod memory;
 mod progress;
 mod shipped;
 mod signals;
+mod writable;
 
 use std::ffi::OsString;
 use std::time::Instant;

@@ -122,3 +122,12 @@ pub fn event(level: Level, event: &str, run: Option<&str>, fields: Value) {
     // As with text, a reader that has gone away is no error.
     let _ = writeln!(stderr().lock(), "{line}");
 }
+
+/// Prints `value` as JSON, over several lines.
+///
+/// # Errors
+/// When it has no form in JSON.
+pub fn json(value: &impl Serialize) -> serde_json::Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}

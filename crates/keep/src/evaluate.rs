@@ -81,7 +81,8 @@ pub fn evaluate(
     ensure!(ended.complete, "interrupted after {} rows", ended.rows);
     ensure!(
         ended.rows > 0,
-        "found no rows to score, expected at least one"
+        "{}: found no rows to score, expected at least one",
+        source.fields().shown
     );
     ensure!(
         !gold.is_empty(),

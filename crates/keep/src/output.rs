@@ -29,6 +29,18 @@ impl Layout {
     /// When the name is that of another format than rows of this kind can be written in.
     pub fn of(kind: Kind, out: &Path, json: bool) -> Result<Self> {
         let end = out.extension().and_then(|end| end.to_str()).unwrap_or("");
+        ensure!(
+            !json || !matches!(end, "csv" | "tsv"),
+            "--out: `{}`, but --json writes JSON lines; expected a name that ends in .jsonl",
+            out.display()
+        );
+        let is_delimited = matches!(kind, Kind::Csv(_) | Kind::Tsv | Kind::Lines);
+        let known = ["", "csv", "tsv", "txt", "json", "jsonl", "ndjson"];
+        ensure!(
+            json || !is_delimited || known.contains(&end),
+            "--out: `{}`, which names no known format; expected a name that ends in .csv, .tsv or .jsonl",
+            out.display()
+        );
         let (rows, expected) = match kind {
             Kind::Json => ("JSON objects", ".jsonl or .json"),
             _ => ("lines with a word each", ".conll, or .jsonl"),

@@ -9,6 +9,7 @@ use totune_report::{CurvesRequest, curves};
 
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Draw time against score: one line per strategy, from stored results
 #[derive(Debug, Args)]
@@ -84,7 +85,7 @@ impl Curves {
             out: self.out,
         })?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&written.summary)?);
+            print::json(&written.summary)?;
             return Ok(exit::OK);
         }
         if profile == "fixture" {
@@ -108,8 +109,10 @@ fn first_with_results(context: &Context, paper: &str) -> Result<String> {
     }
     let results = project.root.join("results");
     let others = project.profiles_with_results(paper);
-    if !others.is_empty() {
-        bail!("{paper}: name a profile, found: {}", others.join(", "));
+    match others.as_slice() {
+        [] => {}
+        [only] => return Ok(only.clone()),
+        several => bail!("{paper}: name a profile, found: {}", several.join(", ")),
     }
     if project.papers()?.iter().any(|known| known == paper) {
         bail!("{paper}: no results yet; `totune reproduce {paper} fixture` makes some");

@@ -10,6 +10,7 @@ use totune_sweep::Project;
 use crate::command::selection::profile;
 use crate::exit;
 use crate::global::Global;
+use crate::print;
 use crate::shipped;
 
 /// Say what this machine has, what is missing, and what to do about it
@@ -50,7 +51,7 @@ impl Doctor {
         let roots = global.roots(&project.root);
         let examination = Examination::new(&project, &roots, grid.as_ref());
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&examination)?);
+            print::json(&examination)?;
         } else {
             let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             print!("{}", table(&examination, plain));

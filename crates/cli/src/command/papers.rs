@@ -1,5 +1,7 @@
 //! `totune papers`: list of the papers that can be reproduced.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use clap::Args;
 use rayon::prelude::*;
@@ -7,11 +9,19 @@ use totune_sweep::Experiment;
 
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// List papers, their experiments, and the number of runs of each profile
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  totune papers")]
-pub struct Papers {}
+#[command(after_help = "Examples:\n  totune papers\n  totune papers --json")]
+pub struct Papers {
+    /// Print JSON: for each paper its experiments, for each of these the number of runs of a profile
+    #[arg(long)]
+    json: bool,
+}
+
+/// Number of runs of each profile.
+type Counts = BTreeMap<String, usize>;
 
 impl Papers {
     /// Prints one line for each experiment; an invalid file does not hide the others.
@@ -23,12 +33,25 @@ impl Papers {
         let all = papers.iter().flat_map(|((experiments, _), _)| experiments);
         let longest = all.map(|experiment| experiment.name.chars().count()).max();
         let width = longest.unwrap_or(0);
+        let mut found: BTreeMap<String, BTreeMap<String, Counts>> = BTreeMap::new();
         for ((experiments, mut wrong), paper) in papers {
-            println!("{paper}");
-            let counted: Vec<Result<String>> = experiments.par_iter().map(runs).collect();
+            if !self.json {
+                println!("{paper}");
+            }
+            let counted: Vec<Result<Vec<(&str, usize)>>> =
+                experiments.par_iter().map(runs).collect();
+            let of_paper = found.entry(paper).or_default();
             for (experiment, counted) in experiments.iter().zip(counted) {
                 match counted {
-                    Ok(runs) => println!("  {:<width$} runs: {runs}", experiment.name),
+                    Ok(counts) if self.json => {
+                        let counts = counts.into_iter().map(|(name, n)| (name.to_string(), n));
+                        of_paper.insert(experiment.name.clone(), counts.collect());
+                    }
+                    Ok(counts) => {
+                        let counts = counts.iter().map(|(name, n)| format!("{name} {n}"));
+                        let counts = counts.collect::<Vec<_>>().join(", ");
+                        println!("  {:<width$} runs: {counts}", experiment.name);
+                    }
                     Err(error) => wrong.push(format!("{error:#}")),
                 }
             }
@@ -37,13 +60,15 @@ impl Papers {
                 code = exit::SOME_FAILED;
             }
         }
+        if self.json {
+            print::json(&found)?;
+        }
         Ok(code)
     }
 }
 
-/// The profiles of an experiment with their numbers of runs: "fixture 4, small 60".
-fn runs(experiment: &Experiment) -> Result<String> {
-    let count = |profile: &str| Ok(format!("{profile} {}", experiment.expand(profile)?.len()));
-    let counts = experiment.profiles().into_par_iter().map(count);
-    Ok(counts.collect::<Result<Vec<_>>>()?.join(", "))
+/// The profiles of an experiment with their numbers of runs.
+fn runs(experiment: &Experiment) -> Result<Vec<(&str, usize)>> {
+    let count = |profile| Ok((profile, experiment.expand(profile)?.len()));
+    experiment.profiles().into_par_iter().map(count).collect()
 }

@@ -52,6 +52,9 @@ pub struct Predict {
         hide_default_value = true
     )]
     out: PathBuf,
+    /// Replace FILE where it is already there
+    #[arg(long)]
+    replace: bool,
     /// Discard the FILE.part that an interrupted command left, instead of resuming it
     #[arg(long)]
     restart: bool,
@@ -172,6 +175,11 @@ impl Predict {
             "--out: `{}` is the file that is read; expected another one",
             out.display()
         );
+        ensure!(
+            self.replace || !out.is_file(),
+            "--out: `{}` is already there; expected another one, or --replace",
+            out.display()
+        );
         let target = if to_stdout {
             Target::stream(BufWriter::new(stdout()))
         } else {
@@ -221,7 +229,7 @@ fn note_full(full: RowCount, model: &SavedModel, quiet: bool) {
         let (rows, first, most) = (full.rows, full.first, model.manifest.input.max_length);
         eprintln!(
             "note: texts that fill the {most} tokens that the model reads: {rows}, the first on line {first}; what follows in \
-             them was not read (`totune train --max-length` sets the number of tokens)"
+             them, if anything, was not read (`totune train --max-length` sets the number of tokens)"
         );
     }
 }
@@ -253,7 +261,7 @@ impl Evaluate {
             let found = json!({
                 "rows": found.rows, "scores": scores, "labels": of_labels, "confusion": confusion,
             });
-            println!("{}", serde_json::to_string_pretty(&found)?);
+            print::json(&found)?;
         } else {
             print_evaluated(&found, labels);
         }

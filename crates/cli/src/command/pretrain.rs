@@ -195,9 +195,14 @@ fn path(config: &str, context: &Context) -> Result<PathBuf> {
         })
         .collect();
     names.sort();
-    bail!(
-        "unknown pre-training run `{config}`; there are {}",
+    let found = if names.is_empty() {
+        "none".to_string()
+    } else {
         names.join(", ")
+    };
+    bail!(
+        "unknown pre-training run `{config}`; in {} there are: {found}",
+        folder.display()
     )
 }
 

@@ -26,6 +26,33 @@ fn fail(checkout: &Checkout, arguments: &[&str]) -> String {
     said.err
 }
 
+/// Checks what `predict` writes where `out` has the predictions of `tweets` already.
+fn files_of_predictions(checkout: &Checkout, [model, tweets, out]: [&str; 3]) {
+    checkout.succeed(&["predict", model, tweets, "--out", out, "--replace"]);
+    let path = |part: &str| checkout.path(part).to_str().expect("UTF-8").to_string();
+    let [again, json, excel] = ["again.csv", "new.csv", "new.xlsx"].map(path);
+    let refusals: [(&[&str], &str); 5] = [
+        (
+            &[out, "--out", &again],
+            "has a column `predicted`; expected none",
+        ),
+        (&[tweets, "--out", tweets], "is the file that is read"),
+        (
+            &[tweets, "--out", out],
+            "is already there; expected another one, or --replace",
+        ),
+        (
+            &[tweets, "--out", &json, "--json"],
+            "expected a name that ends in .jsonl",
+        ),
+        (&[tweets, "--out", &excel], "which names no known format"),
+    ];
+    for (arguments, expected) in refusals {
+        let said = fail(checkout, &[&["predict", model], arguments].concat());
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 #[test]
 fn a_model_is_trained_saved_and_used() {
     let checkout = Checkout::with(&[("tune", TUNE)]);
@@ -49,13 +76,7 @@ fn a_model_is_trained_saved_and_used() {
         &written[..120]
     );
     let over = |arguments: &[&str]| fail(&checkout, &[&["predict", &model], arguments].concat());
-    let said = over(&[&out, "--out", &path("again.csv")]);
-    assert!(
-        said.contains("has a column `predicted`; expected none"),
-        "{said}"
-    );
-    let said = over(&[&tweets, "--out", &tweets]);
-    assert!(said.contains("is the file that is read"), "{said}");
+    files_of_predictions(&checkout, [&model, &tweets, &out]);
     checkout.write(
         "long.txt",
         &format!("short\n{}\n", "a long text ".repeat(500)),

@@ -21,6 +21,7 @@ mod leases;
 mod logs;
 mod own_experiment;
 mod pretrain;
+mod refusals;
 mod resume;
 mod search;
 mod slurm;

@@ -218,8 +218,8 @@ pub(crate) fn correct(
             ),
         };
         comparison.notes.push(format!(
-            "In the sentence the score of the choice, {:.3}, is corrected for the choice among {} settings on {examples}; in \
-             the table no score is corrected, and that of the choice is {:.3}.",
+            "The score in the sentence, {:.3}, is corrected for the choice among {} settings on {examples}; the one in the \
+             table, {:.3}, is not.",
             corrected.value,
             models.len(),
             raw.value

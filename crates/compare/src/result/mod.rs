@@ -134,7 +134,9 @@ pub(crate) fn conclude(
         );
     }
     notes.extend(rows.iter().filter_map(|row| examples_note(row, n_test)));
-    notes.extend(dtype_note(request.dtype));
+    if rows.iter().any(|row| row.is_strategy && row.seeds > 0) {
+        notes.extend(dtype_note(request.dtype));
+    }
     notes.extend(pairs_note(&rows, chosen, request.pairs, parts.test));
     let test = chosen.and_then(|at| {
         let predictions = *parts.rows[at].on_test.first()?;

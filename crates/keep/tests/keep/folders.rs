@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Untrained, devices, pairs, sentences, texts};
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::Param;
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_adapt::{Adaptation, Adapters, PrefixTuning};
 use totune_data::{Input, Pairs, Task};
 use totune_keep::{SavedAs, SavedModel};
-use totune_model::{HeadSpec, LowRankSpec, add_low_rank};
+use totune_model::{HeadSpec, LowRankSpec, PathMapper, add_low_rank, map_by_path};
 
 fn head(toml: &str) -> Option<HeadSpec> {
     Some(toml::from_str(toml).expect("a head"))
@@ -90,19 +90,11 @@ fn heads_that_transformers_lacks_come_back_too() {
 }
 
 /// Sets one weight of the encoder's last layer norm to zero.
-struct Zero(Vec<String>);
+struct Zero;
 
-impl ModuleMapper for Zero {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.0.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.0.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if !self.0.iter().any(|name| name == "final_norm") {
+impl PathMapper for Zero {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !path.split('.').any(|name| name == "final_norm") {
             return param;
         }
         param.map(|weight| {
@@ -122,7 +114,7 @@ fn a_norm_that_multiplies_by_zero_cannot_be_divided_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let (saved_as, _) = read_back(&model, &folder.path().join("one"), &device);
     assert!(matches!(saved_as, SavedAs::Transformers { .. }));
-    model.model.encoder = model.model.encoder.map(&mut Zero(Vec::new()));
+    model.model.encoder = map_by_path(model.model.encoder, &mut Zero);
     let (saved_as, _) = read_back(&model, &folder.path().join("zero"), &device);
     let SavedAs::Totune { reason } = saved_as else {
         panic!("nothing divides by zero");

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Untrained, devices, pairs, repository, sentences, texts};
-use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use totune_adapt::{Adaptation, Lora, logits};
@@ -16,7 +15,7 @@ use totune_data::{Input, Task, sha256_hex};
 use totune_keep::{SavedAs, SavedModel, check_adapter};
 use totune_model::{
     Activation, Encoder, FullyConnectedSpec, HeadSpec, Layers, LinearSpec, LowRankSpec, Pooling,
-    add_low_rank,
+    add_low_rank, map_by_path,
 };
 
 /// Outputs of transformers for one folder.
@@ -228,7 +227,7 @@ fn updated((case, targets): &(Case, [&str; 2]), device: &Device) -> Untrained {
     };
     model.training.adaptation = Adaptation::Lora(lora);
     model.model.encoder = add_low_rank(model.model.encoder, &spec, 1).expect("updates");
-    model.model.encoder = model.model.encoder.map(&mut support::Fill::default());
+    model.model.encoder = map_by_path(model.model.encoder, &mut support::Fill);
     model
 }
 

@@ -14,6 +14,7 @@ use crate::command::selection::PaperProfile;
 use crate::command::sweep::{counts, state};
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Say which runs are at work where, which failed and why, and what is left
 #[derive(Debug, Args)]
@@ -84,7 +85,7 @@ impl StatusArgs {
         let submitted = Submission::all(&submissions(context), &paper, &profile)?;
         let status = Status::new(context, &plan, &submitted);
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&status)?);
+            print::json(&status)?;
         } else {
             status.print(&plan);
         }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use totune_compare::{Comparison, DatasetSplits};
+use totune_record::{create_folder, write_atomically};
+
+use crate::writable::check_writable;
 
 const PAGE: &str = "index.html";
 const NUMBERS: &str = "comparison.json";
@@ -89,6 +92,7 @@ impl Folder {
             }
             Err(_) => Present::Whole,
         };
+        check_writable(path)?;
         Ok(Self {
             path: path.to_path_buf(),
             present,
@@ -116,14 +120,11 @@ impl Folder {
                 folder.display()
             );
         }
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        create_folder(&folder)?;
         let json = serde_json::to_string_pretty(comparison)?;
-        for (name, text) in [(PAGE, html), (NUMBERS, &json)] {
-            let path = folder.join(name);
-            fs::write(&path, text)
-                .with_context(|| format!("{}: cannot be written", path.display()))?;
-        }
+        // The numbers first: a folder with a page alone would be refused the next time.
+        write_atomically(&folder.join(NUMBERS), json.as_bytes())?;
+        write_atomically(&folder.join(PAGE), html.as_bytes())?;
         Ok(Some(folder.join(PAGE)))
     }
 }

@@ -4,6 +4,7 @@ mod folder;
 mod progress;
 mod terminal;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use totune_adapt::{Dtype, Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::Card;
 use totune_data::guess::{Hints, draft, name};
+use totune_record::write_atomically;
 use totune_sweep::Machine;
 
 use self::folder::Folder;
@@ -27,6 +29,7 @@ use crate::context::Context;
 use crate::exit;
 use crate::interval::budget;
 use crate::print;
+use crate::writable::check_writable;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
@@ -93,7 +96,9 @@ pub(super) fn strategies(names: &[String]) -> Result<Vec<Strategy>> {
         let parsed = name.parse();
         parsed.with_context(|| format!("--strategies: unknown strategy `{name}`"))
     };
-    names.iter().map(known).collect()
+    let mut seen = HashSet::new();
+    let names = names.iter().filter(|name| seen.insert(*name));
+    names.map(known).collect()
 }
 
 impl Compare {
@@ -113,15 +118,17 @@ impl Compare {
     /// Compares, prints the result and writes the page.
     pub fn run(self, context: &Context, start: Instant) -> Result<u8> {
         ensure!(
-            self.margin.is_finite() && self.margin >= 0.0,
-            "--margin: found {}, expected 0 or more",
+            (0.0..1.0).contains(&self.margin),
+            "--margin: found {}, expected 0 or more and less than 1; five points are 0.05",
             self.margin
         );
         let strategies = strategies(&self.strategies)?;
+        let mut seen = HashSet::new();
         let mut encoders = self.encoder.clone();
-        encoders.dedup();
+        encoders.retain(|name| seen.insert(name.clone()));
         if let Some(folder) = &self.save {
             totune_keep::check_free(folder)?;
+            check_writable(folder)?;
         }
         let machine = context.machine()?;
         self.check_encoders(context)?; // before a card is written
@@ -151,17 +158,17 @@ impl Compare {
         let comparison = &outcome.comparison;
         let train = self.train_command(comparison, &card);
         let html = html(&outcome, &context.global.words, train.as_deref())?;
-        let written = folder.write(comparison, &html)?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(comparison)?);
+            print::json(comparison)?;
         } else {
             print!("{}", terminal::table(comparison));
             if let (Some(train), None) = (&train, &self.save) {
                 println!("\nTo train and keep this model:\n  {train}");
             }
-            if let Some(page) = written {
-                println!("\n{}", page.display());
-            }
+        }
+        let written = folder.write(comparison, &html)?;
+        if let (Some(page), false) = (written, self.json) {
+            println!("\n{}", page.display());
         }
         let is_saved = self.saved(context, &machine, (&card, &data), &outcome)?;
         Ok(match (comparison.stopped, &comparison.chosen) {
@@ -276,19 +283,39 @@ impl Compare {
                 beside.display(),
                 self.what
             );
-            eprintln!(
-                "{} is already there and says what the columns are",
-                beside.display()
+            let card = Card::read(&beside)?;
+            let places = card
+                .splits
+                .keys()
+                .flat_map(|split| card.places(folder, split));
+            let mut files = places.filter_map(|(_, path)| fs::canonicalize(path).ok());
+            ensure!(
+                files.any(|other| other == file),
+                "{}: is the card of another file than {}; give this one another name with --name",
+                beside.display(),
+                self.what
             );
-            return Card::read(&beside);
+            if !context.global.quiet {
+                eprintln!(
+                    "{} is already there and says what the columns are",
+                    beside.display()
+                );
+            }
+            return Ok(card);
         }
         let draft = draft(&file, &hints, folder, true)?;
-        for note in &draft.notes {
-            eprintln!("{note}");
+        write_atomically(&beside, draft.text.as_bytes()).with_context(|| {
+            format!(
+                "{}: its card belongs next to it; copy or link the file to a folder that can be written",
+                self.what
+            )
+        })?;
+        if !context.global.quiet {
+            for note in &draft.notes {
+                eprintln!("{note}");
+            }
+            eprintln!("card written to {}", beside.display());
         }
-        fs::write(&beside, &draft.text)
-            .with_context(|| format!("{}: cannot be written", beside.display()))?;
-        eprintln!("card written to {}", beside.display());
         Card::read(&beside)
     }
 }

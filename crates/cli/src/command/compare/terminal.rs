@@ -8,12 +8,26 @@ pub(super) fn table(comparison: &Comparison) -> String {
     let width = comparison
         .rows
         .iter()
-        .map(|row| row.title.len())
+        .map(|row| row.title.chars().count())
         .max()
         .unwrap_or(0);
+    // With cross-validation nothing has a score on dev.
+    let has_dev = comparison.rows.iter().any(|row| row.dev.is_some());
+    let on_dev = |text: String| {
+        if has_dev {
+            format!("  {text:>6}")
+        } else {
+            String::new()
+        }
+    };
     lines.push(format!(
-        "  {:width$}  {:>6}  {:>6}  {:^16}  {:>8}  {}",
-        "", "dev", "test", "95 % interval", "seconds", "models"
+        "  {:width$}{}  {:>6}  {:^16}  {:>8}  {}",
+        "",
+        on_dev("dev".into()),
+        "test",
+        "95 % interval",
+        "seconds",
+        "models"
     ));
     for row in &comparison.rows {
         let number =
@@ -31,10 +45,10 @@ pub(super) fn table(comparison: &Comparison) -> String {
             .train_seconds
             .map_or(String::new(), |seconds| format!("{seconds:.1}"));
         let line = format!(
-            "{} {:width$}  {:>6}  {:>6}  {:^16}  {:>8}  {models}  {}",
+            "{} {:width$}{}  {:>6}  {:^16}  {:>8}  {models}  {}",
             if chosen { "*" } else { " " },
             row.title,
-            number(row.dev),
+            on_dev(number(row.dev)),
             number(row.test.map(|test| test.value)),
             interval.unwrap_or_default(),
             seconds,

@@ -5,9 +5,10 @@ use clap::Args;
 use serde::Serialize;
 use totune_data::survey::{Checked, CheckedText, Verdict, check, check_text};
 
-use super::{AnyCard, print_json};
+use super::AnyCard;
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Compare every file with its card: hash, rows, counts, labels, duplicates, documents, words
 #[derive(Debug, Args)]
@@ -62,7 +63,7 @@ impl Check {
             all.extend(checked);
         }
         if self.json {
-            print_json(&all)?;
+            print::json(&all)?;
         } else {
             let agree = all.iter().filter(|checked| checked.agrees());
             println!(

@@ -5,8 +5,9 @@ use clap::Args;
 use serde::Serialize;
 use totune_data::survey::{Listed, ListedText, listed, listed_text, places_table, texts_table};
 
-use super::{AnyCard, print_json};
+use super::AnyCard;
 use crate::context::Context;
+use crate::print;
 
 /// List every split of every dataset and every text, and whether they were found
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ impl List {
         if self.json {
             let datasets = all.into_iter().map(Entry::Dataset);
             let entries: Vec<Entry> = datasets.chain(texts.into_iter().map(Entry::Text)).collect();
-            print_json(&entries)?;
+            print::json(&entries)?;
             return AnyCard::broken(context, &self.names);
         }
         let shown = |path: &std::path::Path| match path.strip_prefix(root) {

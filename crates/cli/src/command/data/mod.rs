@@ -22,6 +22,11 @@ use crate::exit;
 
 /// Datasets and texts: list them, check their files against their cards, and show their content
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  totune data list                 the datasets, and which of them are here
+  totune data new reviews.csv      a card for your own file
+  totune data check reviews.toml   whether the file is what the card says")]
 pub enum Data {
     List(list::List),
     Check(check::Check),
@@ -219,12 +224,6 @@ fn columns() -> usize {
         .and_then(|text| text.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     asked.or_else(terminal).unwrap_or(100).clamp(40, 240)
-}
-
-/// Prints `value` as JSON.
-fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
 }
 
 fn at_least_one(n: usize, option: &str) -> Result<()> {

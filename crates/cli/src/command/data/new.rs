@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_data::guess::draft;
+use totune_record::write_atomically;
 
 use super::hints::HintArgs;
 use super::{unreadable, write_new};
@@ -64,6 +65,14 @@ impl New {
                 .map(|stem| stem.to_string_lossy().into_owned());
         }
         let draft = draft(&file, &hints, &folder, beside)?;
+        if let Some(out) = &self.out {
+            // A card in the place of a data file would be the end of the data.
+            ensure!(
+                out.extension().is_some_and(|end| end == "toml"),
+                "--out: found `{}`, expected a name that ends in .toml",
+                out.display()
+            );
+        }
         let path = match (self.out, beside) {
             (Some(out), _) => out,
             (None, true) => folder.join(format!("{}.toml", draft.name)),
@@ -79,10 +88,10 @@ impl New {
             path.display()
         );
         if is_there {
-            fs::remove_file(&path)
-                .with_context(|| format!("{}: cannot be removed", path.display()))?;
+            write_atomically(&path, draft.text.as_bytes())?;
+        } else {
+            write_new(&path, &draft.text)?;
         }
-        write_new(&path, &draft.text)?;
         for note in &draft.notes {
             eprintln!("{note}");
         }

@@ -10,9 +10,10 @@ use totune_data::survey::listed;
 use totune_data::{Card, Dataset, TextCard};
 use totune_model::EncoderCard;
 
-use super::{print_json, texts};
+use super::texts;
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Count the rows of evaluation data that share an n-gram of words with a text, or with an encoder's training data
 #[derive(Debug, Args)]
@@ -135,7 +136,7 @@ impl OverlapOf {
             reports.push(overlap.report_with(&texts, &trained_on, root)?);
         }
         if self.json {
-            print_json(&reports)?;
+            print::json(&reports)?;
         } else {
             let tables: Vec<String> = reports.iter().map(overlap_table).collect();
             print!("{}", tables.join("\n"));

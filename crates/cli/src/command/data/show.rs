@@ -4,9 +4,10 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use totune_data::survey::{choose, show};
 
-use super::{Wordpieces, at_least_one, columns, print_json};
+use super::{Wordpieces, at_least_one, columns};
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Show a few examples, as text and as model input
 #[derive(Debug, Args)]
@@ -48,7 +49,7 @@ impl Show {
         let rows = choose(&dataset, self.id.as_deref(), self.rows)?;
         let shown = show(&dataset, &rows, tokenizer.as_ref(), self.max_length)?;
         if self.json {
-            print_json(&shown)?;
+            print::json(&shown)?;
             return Ok(exit::OK);
         }
         let texts: Vec<String> = shown.iter().map(|shown| shown.text(columns())).collect();

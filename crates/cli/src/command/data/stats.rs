@@ -11,9 +11,10 @@ use totune_data::survey::{
 use totune_data::{Card, TextCard, TextPart};
 use totune_report::dataset_figure::{self, DatasetFigure, SplitFigure};
 
-use super::{AnyCard, Wordpieces, columns, print_json};
+use super::{AnyCard, Wordpieces, columns};
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Count rows, labels, lengths, duplicates and train-test overlap; for a text, words and vocabulary
 #[derive(Debug, Args)]
@@ -88,7 +89,7 @@ impl Stats {
             statistics.push(counted);
         }
         if self.json {
-            print_json(&serde_json::json!({ "parts": statistics }))?;
+            print::json(&serde_json::json!({ "parts": statistics }))?;
         } else {
             print!("{}", text_statistics_text(&statistics));
         }
@@ -123,7 +124,7 @@ impl Stats {
             picture(&card.name, card.fixture, &statistics).write(path)?;
         }
         if self.json {
-            print_json(&serde_json::json!({ "splits": statistics, "overlaps": shared }))?;
+            print::json(&serde_json::json!({ "splits": statistics, "overlaps": shared }))?;
         } else {
             print!("{}", statistics_text(&statistics, &shared, columns()));
         }

@@ -7,10 +7,12 @@ use clap::Args;
 use serde::Serialize;
 use totune_checkpoint::Format;
 use totune_model::{CardCheck, Described, EncoderCard, EncoderCatalogue};
+use totune_stats::number;
 
-use super::{grouped, roots, weights_at};
+use super::{roots, weights_at};
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Compare checkpoints with their cards: hash, names, shapes and counts, and every difference
 ///
@@ -69,7 +71,7 @@ impl Check {
         }
         let well = checked.iter().all(|checked| checked.differences.is_empty());
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&checked)?);
+            print::json(&checked)?;
         } else if checked.is_empty() {
             println!(
                 "no encoder is found below {}; `totune encoders list` shows which there are",
@@ -138,7 +140,7 @@ impl Checked {
         if let (Some(hash), Some(parameters)) = (&self.sha256, self.parameters) {
             println!(
                 "  sha-256     {hash}\n  parameters  {}",
-                grouped(parameters)
+                number::count(parameters)
             );
         }
         if self.differences.is_empty() {

@@ -6,8 +6,9 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use totune_checkpoint::{Checkpoint, Conversion, Dtype};
 use totune_model::EncoderCatalogue;
+use totune_stats::number;
 
-use super::{grouped, roots};
+use super::roots;
 use crate::context::Context;
 use crate::exit;
 
@@ -71,8 +72,8 @@ impl Convert {
             "{}: {} tensors, {} bytes from {} bytes of {}\n  sha-256  {}",
             written.weights.display(),
             written.n_tensors,
-            grouped(written.bytes),
-            grouped(from.bytes()),
+            number::count(written.bytes),
+            number::count(from.bytes()),
             from.format(),
             written.hash
         );

@@ -5,10 +5,12 @@ use clap::Args;
 use serde::Serialize;
 use totune_checkpoint::Format;
 use totune_model::EncoderCatalogue;
+use totune_stats::number;
 
-use super::{grouped, roots};
+use super::roots;
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// List every encoder card: where its files are found, in which format, and how large it is
 #[derive(Debug, Args)]
@@ -51,16 +53,17 @@ impl List {
             });
         }
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&rows)?);
+            print::json(&rows)?;
             return Ok(exit::broken_cards(catalogue.broken()));
         }
         println!("encoders below {}", context.roots.encoders.display());
-        let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+        let widths = rows.iter().map(|row| row.name.chars().count());
+        let width = widths.max().unwrap_or(0);
         for row in rows {
             let format = row
                 .format
                 .map_or("missing".to_string(), |format| format.to_string());
-            let parameters = grouped(row.parameters);
+            let parameters = number::count(row.parameters);
             let file = row.file.as_deref().unwrap_or(row.title);
             println!(
                 "  {:<width$}  {:<10}  {parameters:>11}  {format:<11}  {file}",

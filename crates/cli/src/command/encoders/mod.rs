@@ -20,6 +20,11 @@ use crate::context::Context;
 
 /// Pretrained encoders: list, fetch, check and convert them, and write cards for your own
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  totune encoders list
+  totune encoders fetch all-minilm-l6-v2
+  totune encoders new ~/models/my-bert   a card for a folder that transformers wrote")]
 pub enum Encoders {
     List(List),
     Fetch(fetch::FetchEncoders),
@@ -56,28 +61,4 @@ fn weights_at(path: &Path) -> Result<PathBuf> {
     let (_, file) =
         found.with_context(|| format!("{}: no weights in this folder", path.display()))?;
     Ok(file)
-}
-
-/// A number in groups of three digits.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_are_grouped_from_the_right() {
-        let found = [0, 999, 1000, 22_713_216].map(grouped);
-        assert_eq!(found, ["0", "999", "1,000", "22,713,216"]);
-    }
 }

@@ -59,7 +59,7 @@ impl New {
         let text = draft.text(&name, &place.folder, lowercase)?;
         let card: EncoderCard =
             toml::from_str(&text).with_context(|| format!("{}: makes no card", dir.display()))?;
-        let loaded = card.load_any(std::slice::from_ref(&place.root), &Device::flex())?;
+        let loaded = card.load(std::slice::from_ref(&place.root), &Device::flex())?;
         let pad_id = loaded.encoder.pad_id();
         Reader::open(&loaded.dir, &card.architecture, lowercase, pad_id)?;
         write_new(&path, &text)?;

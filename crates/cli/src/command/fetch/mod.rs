@@ -10,6 +10,7 @@ use totune_model::EncoderCard;
 
 use crate::context::Context;
 use crate::download_progress::DownloadProgress;
+use crate::print;
 use crate::{exit, signals};
 
 mod outcome;
@@ -181,7 +182,7 @@ impl How {
             }
         }
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&outcomes)?);
+            print::json(&outcomes)?;
         } else if self.dry_run {
             print_total(&outcomes);
         }

@@ -7,6 +7,7 @@ use totune_sweep::{Estimate, KindCost, Plan, Timing};
 
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// Times each kind of run of `plan` for `seconds` and prints what the plan will take, as JSON if `json`.
 pub(super) fn run(context: &Context, plan: &Plan, seconds: f64, json: bool) -> Result<u8> {
@@ -20,7 +21,7 @@ pub(super) fn run(context: &Context, plan: &Plan, seconds: f64, json: bool) -> R
     let environment = context.environment(&machine);
     let estimate = totune_sweep::estimate(plan, environment, seconds, &progress)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&estimate)?);
+        print::json(&estimate)?;
     } else {
         print(&estimate);
     }

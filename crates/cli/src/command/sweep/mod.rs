@@ -24,6 +24,11 @@ use crate::context::Context;
 
 /// Plan runs and run them
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  totune sweep plan hart2020 small       what would run
+  totune sweep run hart2020 small        run it; an interrupted sweep goes on where it was
+  totune sweep restore hart2020 small    take the committed results as done")]
 pub enum Sweep {
     Plan(PlanArgs),
     Run(RunArgs),

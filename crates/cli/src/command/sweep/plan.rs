@@ -8,6 +8,7 @@ use super::estimate;
 use crate::command::selection::RunSelection;
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 
 /// List every run of a paper's profile, its state, and why it would run
 #[derive(Debug, Args)]
@@ -50,7 +51,7 @@ impl PlanArgs {
             return estimate::run(context, &plan, self.seconds, self.json);
         }
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&plan)?);
+            print::json(&plan)?;
         } else {
             print_plan(&plan);
         }

@@ -11,6 +11,7 @@ use totune_sweep::{Phases, Plan, State};
 use crate::command::selection::{NamedRuns, PaperProfile};
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 use crate::progress::span;
 
 /// Say what the wall time of finished runs went into
@@ -86,7 +87,7 @@ impl ProfileArgs {
             found.all.add(&phases);
         }
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&found)?);
+            print::json(&found)?;
         } else {
             found.print();
         }

@@ -168,15 +168,20 @@ fn a_file_is_written_in_the_format_that_its_name_says() {
         ),
         (Kind::Csv(None), "p.jsonl", false, Layout::Jsonl),
         (Kind::Json, "-", false, Layout::Jsonl),
-        (Kind::Json, "p.csv", true, Layout::Jsonl),
+        (Kind::Csv(None), "p.json", true, Layout::Jsonl),
         (Kind::Words, "p.conll", false, Layout::Words),
         (Kind::Lines, "p.tsv", false, Layout::Delimited(b'\t')),
     ] {
         assert_eq!(layout(kind, out, json).expect(out), expected, "{out}");
     }
-    for (kind, out) in [(Kind::Json, "p.csv"), (Kind::Words, "p.tsv")] {
-        let error = layout(kind, out, false).expect_err(out).to_string();
-        assert!(error.contains(&format!("--out: `{out}`, but")), "{error}");
+    for (kind, out, json) in [
+        (Kind::Json, "p.csv", false),
+        (Kind::Words, "p.tsv", false),
+        (Kind::Csv(None), "p.tsv", true),
+        (Kind::Tsv, "p.xlsx", false),
+    ] {
+        let error = layout(kind, out, json).expect_err(out).to_string();
+        assert!(error.contains(&format!("--out: `{out}`, ")), "{error}");
     }
 }
 

@@ -12,7 +12,7 @@ use totune_data::{Example, Input, Joined, Target, Task};
 use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, TrainedModel, save};
 use totune_model::{
     AnyEncoder, Architecture, Classifier, DistilBertConfig, Encoder, EncoderCard, EncoderCatalogue,
-    HeadSpec, RandomWeights,
+    HeadSpec, PathMapper, RandomWeights,
 };
 
 /// A file or folder of the repository.
@@ -39,7 +39,7 @@ impl Tiny {
         };
         let mut card = cards.find(of).expect("a card").clone();
         let loaded = card
-            .load_any(&[repository("fixtures/encoders")], device)
+            .load(&[repository("fixtures/encoders")], device)
             .expect("an encoder");
         let mut encoder = loaded.encoder;
         if name == "distilbert" {
@@ -87,22 +87,11 @@ impl ModuleMapper for Grow {
 }
 
 /// Replaces the zeros of initial low-rank updates.
-#[derive(Default)]
-pub struct Fill {
-    path: Vec<String>,
-}
+pub struct Fill;
 
-impl ModuleMapper for Fill {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.into());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if !self.path.ends_with(&["lora".to_string(), "b".to_string()]) {
+impl PathMapper for Fill {
+    fn map<const D: usize>(&mut self, path: &str, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !path.ends_with(".lora.b") {
             return param;
         }
         param.map(|zeros| {
