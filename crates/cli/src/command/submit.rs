@@ -29,6 +29,11 @@ pub struct Submit {
 impl Submit {
     /// Writes a file for each unlabelled split that the run predicted.
     pub fn run(self, context: &Context) -> Result<u8> {
+        ensure!(
+            context.store.folder(&self.run).is_dir(),
+            "there is no run `{}`; `totune sweep plan` lists them by their ids",
+            self.run
+        );
         let tables = context.store.tables(&self.run)?;
         let run = tables.runs.first();
         let run = run.with_context(|| format!("run {}: its table of runs is empty", self.run))?;
