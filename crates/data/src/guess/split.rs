@@ -179,7 +179,7 @@ impl Reader<'_> {
     /// The error about the first answer that is not as those of the findings; `error` is that of the card's reader.
     fn wrong(&self, card: &Card, path: &Path, bytes: &[u8], error: anyhow::Error) -> anyhow::Error {
         let own = self.file.file_name().unwrap_or_default().to_string_lossy();
-        let end = "; mend that row, or move the file elsewhere to leave it out";
+        let end = "; correct that row, or move the file elsewhere to leave it out";
         self.first_wrong(card, path, bytes, &own).map_or_else(
             || anyhow!("{error:#}, as in {own}{end}"),
             |error| anyhow!("{error}{end}"),

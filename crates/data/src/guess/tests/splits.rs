@@ -19,7 +19,7 @@ fn an_unknown_label_in_another_split_is_an_error_with_its_line() {
         .collect();
     assert_eq!(
         refused_test(TRAIN, &format!("text,label\n{rows}a film,maybe\n")),
-        "line 52: `maybe` is no label of rv_train.csv; expected one of `bad`, `good`, as 50 of 51 rows have; mend that row, or \
+        "line 52: `maybe` is no label of rv_train.csv; expected one of `bad`, `good`, as 50 of 51 rows have; correct that row, or \
          move the file elsewhere to leave it out"
     );
     for (test, says) in [
@@ -48,7 +48,7 @@ fn an_unknown_label_in_another_split_is_an_error_with_its_line() {
         "{error}"
     );
     assert!(
-        error.contains(", as in rv_train.csv; mend that row"),
+        error.contains(", as in rv_train.csv; correct that row"),
         "{error}"
     );
     let words = "Nils B-PER\nsang O\n\nit O\nrained O\n\n";
