@@ -14,7 +14,7 @@ pub(crate) fn relation(found: Estimate, margin: f64) -> String {
     } else if high <= margin {
         format!("is not better by more than {margin}")
     } else {
-        format!("is not decided (from {low:+.3} to {high:+.3})")
+        format!("may be worse or better ({low:+.3} to {high:+.3})")
     }
 }
 
@@ -34,7 +34,7 @@ mod tests {
             ((-0.01, -0.03, 0.008), "is not better by more than 0.01"),
             (
                 (0.01, -0.01, 0.03),
-                "is not decided (from -0.010 to +0.030)",
+                "may be worse or better (-0.010 to +0.030)",
             ),
         ] {
             assert_eq!(relation(Estimate { value, low, high }, 0.01), expected);
