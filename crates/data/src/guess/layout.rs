@@ -245,7 +245,7 @@ fn uneven(sample: &Sample) -> Option<String> {
         let other = other.filter(|_| is_nearly)?;
         let (line, found) = (other.position()?.line(), other.len());
         Some(format!(
-            "{separator:?} divides line {line} into {found} and {lines} of {} lines into {n}; mend that line, or ",
+            "{separator:?} divides line {line} into {found} and {lines} of {} lines into {n}; correct that line, or ",
             records.len()
         ))
     };

@@ -28,7 +28,7 @@ fn the_first_line_that_differs_from_the_others_is_named() {
         (
             format!("{}a film,\n", "a fine film;good\n".repeat(12)),
             Hints::default(),
-            "';' divides line 13 into 1 and 12 of 13 lines into 2; mend that line, or give --separator",
+            "';' divides line 13 into 1 and 12 of 13 lines into 2; correct that line, or give --separator",
         ),
     ] {
         let error = refused(&[("a.txt", &text)], &hints);

@@ -39,7 +39,7 @@ fn an_unknown_label_in_another_split_is_an_error_with_its_line() {
     let scores = "text,score\na film,1.5\nb film,4.25\n";
     let error = refused_test(scores, "text,score\na film,2.5\nb film,high\n");
     let says =
-        "line 3: `high` in `score` is no number; expected a number, as 1 of 2 rows have; mend";
+        "line 3: `high` in `score` is no number; expected a number, as 1 of 2 rows have; correct";
     assert!(error.starts_with(says), "{error}");
     let sets = "text,labels\na film,x|y\nb film,y\nc film,x\n";
     let error = refused_test(sets, "text,labels\na film,x|z\nb film,y\n");
