@@ -23,6 +23,15 @@ pub fn check_writable(path: &Path) -> Result<()> {
     tried.with_context(|| format!("{}: cannot be written", path.display()))
 }
 
+/// Checks that `path` can become the folder of a saved model: new or empty, in a place that takes files.
+///
+/// # Errors
+/// When something is there, or the folder cannot be made.
+pub fn check_save(path: &Path) -> Result<()> {
+    totune_keep::check_free(path)?;
+    check_writable(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -115,10 +115,10 @@ pub fn save(trained: &TrainedModel, to: &Path, device: &Device) -> Result<Saved>
     })
 }
 
-/// Refuses a folder that is not empty, or a path where none can be created.
+/// Refuses a folder that is not empty, and a path at which something else is.
 ///
 /// # Errors
-/// When the folder is not empty or cannot be created.
+/// When the folder is not empty, or `to` is a file.
 pub fn check_free(to: &Path) -> Result<()> {
     match fs::read_dir(to) {
         Ok(mut entries) => ensure!(

@@ -29,7 +29,7 @@ use crate::context::Context;
 use crate::exit;
 use crate::interval::budget;
 use crate::print;
-use crate::writable::check_writable;
+use crate::writable::check_save;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
@@ -127,8 +127,7 @@ impl Compare {
         let mut encoders = self.encoder.clone();
         encoders.retain(|name| seen.insert(name.clone()));
         if let Some(folder) = &self.save {
-            totune_keep::check_free(folder)?;
-            check_writable(folder)?;
+            check_save(folder)?;
         }
         let machine = context.machine()?;
         self.check_encoders(context)?; // before a card is written

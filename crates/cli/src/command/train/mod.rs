@@ -19,7 +19,7 @@ use self::options::{OPTIONS, as_options};
 use crate::command::data;
 use crate::context::Context;
 use crate::progress::Curves;
-use crate::writable::check_writable;
+use crate::writable::check_save;
 
 /// Train one model on a dataset and keep it
 ///
@@ -176,8 +176,7 @@ impl Train {
         };
         if let Some(folder) = &self.save {
             // Checked before the minutes that training takes.
-            totune_keep::check_free(folder)?;
-            check_writable(folder)?;
+            check_save(folder)?;
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
             return rerun::rerun(context, id, (folder, adapter), &self.curves);
