@@ -127,6 +127,11 @@ mod tests {
         }
     }
 
+    fn last_2() -> Row {
+        let name = ("last-2", "fine-tuning the last 2 layers");
+        row(name, 0.85, 0.842, None, 41.0)
+    }
+
     #[test]
     fn the_sentence_has_the_choice_and_what_others_would_give() {
         let rows = [
@@ -144,13 +149,7 @@ mod tests {
                 Some((-0.05, -0.07, -0.03)),
                 1.0,
             ),
-            row(
-                ("last-2", "fine-tuning the last 2 layers"),
-                0.85,
-                0.842,
-                None,
-                41.0,
-            ),
+            last_2(),
             row(
                 ("full", "full fine-tuning"),
                 0.846,
@@ -291,16 +290,7 @@ mod tests {
         let mut full = row(("full", "full fine-tuning"), 0.5, 0.5, None, 5.0);
         full.unlearned = true;
         full.note = Some("learned nothing in 5 s".into());
-        let rows = [
-            row(
-                ("last-2", "fine-tuning the last 2 layers"),
-                0.85,
-                0.842,
-                None,
-                41.0,
-            ),
-            full,
-        ];
+        let rows = [last_2(), full];
         assert_eq!(
             sentence(&rows, 0, ("accuracy", rows[0].test.unwrap()), 0.01, false),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852]; full fine-tuning learned nothing in 5 s."
