@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use totune_data::TextTable;
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 use totune_stats::number::count;
 
 use crate::comparison::{Measure, Unit};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, ensure};
 use safetensors::{Dtype as Written, View};
+use totune_disk::PendingFolder;
 
 use crate::dtype::from_f32;
 use crate::names::{Change, elmo::ElmoOptions};
@@ -74,22 +75,10 @@ impl Conversion<'_> {
         let tensors = self.tensors()?;
         self.check_options(&tensors)?;
         let n_tensors = tensors.len();
-        let parent = match self.to.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent)
-            .with_context(|| format!("{}: cannot be made", parent.display()))?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".converting-");
-        #[cfg(unix)] // as any new folder, not as a private one
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let unfinished = builder
-            .tempdir_in(parent)
-            .with_context(|| format!("{}: cannot be written to", parent.display()))?;
-        let weights = unfinished.path().join("model.safetensors");
+        let unfinished = PendingFolder::create(self.to)?;
+        let weights = unfinished.temporary().join("model.safetensors");
         write_tensors(&weights, tensors)?;
-        let companions = self.copy_companions(unfinished.path())?;
+        let companions = self.copy_companions(unfinished.temporary())?;
         let written = Checkpoint::open(&weights)?;
         let converted = Converted {
             weights: self.to.join("model.safetensors"),
@@ -99,11 +88,7 @@ impl Conversion<'_> {
             companions,
         };
         drop(written);
-        let unfinished = unfinished.keep();
-        if let Err(error) = publish(&unfinished, self.to) {
-            let _ = fs::remove_dir_all(&unfinished); // the first error is the one to tell
-            return Err(error);
-        }
+        unfinished.publish()?;
         Ok(converted)
     }
 
@@ -275,21 +260,4 @@ fn write_tensors(path: &Path, tensors: Vec<(String, Lazy)>) -> Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .with_context(|| format!("{}: cannot be opened to others", path.display()))?;
     Ok(())
-}
-
-/// Flushes the written file and renames it to `to`.
-fn publish(unfinished: &Path, to: &Path) -> Result<()> {
-    let shown = to.display();
-    for entry in fs::read_dir(unfinished).with_context(|| format!("{shown}: cannot be written"))? {
-        let path = entry
-            .with_context(|| format!("{shown}: cannot be written"))?
-            .path();
-        let file = fs::File::open(&path);
-        file.and_then(|file| file.sync_all())
-            .with_context(|| format!("{shown}: cannot be written to disk"))?;
-    }
-    if to.exists() {
-        fs::remove_dir(to).with_context(|| format!("{shown}: cannot be replaced"))?;
-    }
-    fs::rename(unfinished, to).with_context(|| format!("{shown}: cannot be put in place"))
 }

@@ -21,7 +21,6 @@ mod memory;
 mod progress;
 mod shipped;
 mod signals;
-mod writable;
 
 use std::ffi::OsString;
 use std::time::Instant;

@@ -5,10 +5,10 @@
 //! to the user's cache folder once, and read there like the files of a project.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use totune_disk::{create_folder, write_atomically};
 
 include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
@@ -48,10 +48,8 @@ fn unpack(folder: &Path) -> Result<()> {
             continue;
         }
         let parent = path.parent().context("a file lies in a folder")?;
-        fs::create_dir_all(parent)?;
-        let mut file = tempfile::NamedTempFile::new_in(parent)?;
-        file.write_all(content)?;
-        file.persist(&path)?;
+        create_folder(parent)?;
+        write_atomically(&path, content)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use totune_disk::write_atomically;
 
 /// File of a submission's folder with the record.
 const RECORD: &str = "submission.json";
@@ -33,12 +34,8 @@ pub struct Submission {
 impl Submission {
     /// Writes the record, whole at any time; the folder exists.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        let (path, pending) = (folder.join(RECORD), folder.join(format!(".{RECORD}")));
         let text = serde_json::to_string_pretty(self)? + "\n";
-        let written = fs::write(&pending, text)
-            .and_then(|()| fs::File::open(&pending)?.sync_all())
-            .and_then(|()| fs::rename(&pending, &path));
-        written.with_context(|| format!("{}: cannot be written", path.display()))
+        write_atomically(&folder.join(RECORD), text.as_bytes())
     }
 
     /// The submissions of a paper and profile below `root`, by name, which begins with the date, with their folders.

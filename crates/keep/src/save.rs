@@ -1,13 +1,13 @@
 //! Saving of a trained model as a folder.
 
 use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use burn::module::Module;
 use burn::tensor::Device;
 use totune_adapt::{Examples, Outcome, Reader, Switch, Training, logits, parameter_values};
+use totune_disk::{PendingFolder, check_writable};
 use totune_model::{
     AnyEncoder, Classifier, Encoder, EncoderCard, fused::Precision, merge_low_rank,
 };
@@ -93,18 +93,18 @@ pub fn save(trained: &TrainedModel, to: &Path, device: &Device) -> Result<Saved>
         trained.training.pairs,
         values,
     )?;
-    let mut folder = Pending::new(to)?;
-    let manifest = write(trained, &form, &folder.temporary)?;
+    let folder = PendingFolder::create(to)?;
+    let manifest = write(trained, &form, folder.temporary())?;
     if trained.adapter.is_on() {
         let architecture = &trained.encoder.architecture;
         check_adapter(architecture, trained.training, trained.task.task())?;
         let model = trained.outcome.model.clone().valid();
         let updates = parameter_values(&model, &|path| path.contains(".lora."));
         let what = (trained.training, &trained.task);
-        let dir = folder.temporary.join(adapter::FOLDER);
+        let dir = folder.temporary().join(adapter::FOLDER);
         adapter::write(what, trained.encoder, (&form, &updates), &dir)?;
     }
-    let read = SavedModel::open(&folder.temporary, device, 1)?;
+    let read = SavedModel::open(folder.temporary(), device, 1)?;
     let (compared, difference) = compare(&model, &read, trained.sample)?;
     folder.publish()?;
     Ok(Saved {
@@ -115,10 +115,10 @@ pub fn save(trained: &TrainedModel, to: &Path, device: &Device) -> Result<Saved>
     })
 }
 
-/// Refuses a folder that is not empty, and a path at which something else is.
+/// Checks that `to` can become the folder of a saved model: new or empty, in a place that takes files.
 ///
 /// # Errors
-/// When the folder is not empty, or `to` is a file.
+/// When something is there, or the folder cannot be made.
 pub fn check_free(to: &Path) -> Result<()> {
     match fs::read_dir(to) {
         Ok(mut entries) => ensure!(
@@ -129,7 +129,7 @@ pub fn check_free(to: &Path) -> Result<()> {
         Err(_) if to.exists() => bail!("{}: is no folder, expected a new one", to.display()),
         Err(_) => {}
     }
-    Ok(())
+    check_writable(to)
 }
 
 /// The model without autodiff, low-rank updates and half-precision matmuls.
@@ -236,72 +236,4 @@ fn compare(
         }
     }
     Ok((rows.len(), largest))
-}
-
-/// A folder under a temporary name, deleted unless [`Pending::publish`] is called.
-struct Pending {
-    temporary: PathBuf,
-    path: PathBuf,
-    published: bool,
-}
-
-impl Pending {
-    fn new(path: &Path) -> Result<Self> {
-        let name = path
-            .file_name()
-            .with_context(|| format!("{}: expected a path that ends in a name", path.display()))?;
-        let name = name.to_string_lossy();
-        let parent = folder_of(path);
-        let failed = || format!("{}: cannot be made", path.display());
-        fs::create_dir_all(parent).with_context(failed)?;
-        // Not named by the process: in a container the next one may have the same id, and a killed one left its folder.
-        let own = RandomState::new().build_hasher().finish();
-        let temporary = path.with_file_name(format!(".{name}.{own:016x}.tmp"));
-        fs::create_dir(&temporary).with_context(failed)?;
-        Ok(Self {
-            temporary,
-            path: path.to_path_buf(),
-            published: false,
-        })
-    }
-
-    /// Renames the folder; its content is flushed to disk before.
-    fn publish(&mut self) -> Result<()> {
-        let shown = || format!("{}: could not be put in place", self.path.display());
-        for entry in fs::read_dir(&self.temporary).with_context(shown)? {
-            let file = entry.and_then(|entry| fs::File::open(entry.path()));
-            file.and_then(|file| file.sync_all()).with_context(shown)?;
-        }
-        sync_folder(&self.temporary).with_context(shown)?;
-        fs::rename(&self.temporary, &self.path).with_context(shown)?;
-        self.published = true;
-        sync_folder(folder_of(&self.path)).with_context(shown)
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    fs::File::open(folder)?.sync_all()
-}
-
-/// Does nothing: a folder cannot be opened as a file here.
-#[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> std::io::Result<()> {
-    Ok(())
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.published {
-            // The error that led here is the one worth reporting.
-            let _ = fs::remove_dir_all(&self.temporary);
-        }
-    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
+use totune_disk::check_replaceable;
 
 use crate::input::Record;
 
@@ -68,6 +69,7 @@ impl<'a> Target<'a> {
             !path.is_dir(),
             "{shown}: is a folder, expected the name of a file"
         );
+        check_replaceable(path)?;
         let part = beside(path, ".part");
         let failed = || format!("{shown}: cannot be written");
         let mut options = OpenOptions::new();

@@ -9,9 +9,10 @@ use burn::tensor::TensorData;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use totune_adapt::TensorFile;
+use totune_disk::create_folder;
 use totune_model::Weights;
 use totune_model::fused::ParameterMoments;
-use totune_record::{Versions, create_folder};
+use totune_record::Versions;
 
 /// Key of [`About`] in the file's metadata.
 const ABOUT: &str = "totune.pretraining";

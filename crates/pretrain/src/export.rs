@@ -11,8 +11,8 @@ use safetensors::{Dtype, View};
 use serde_json::{Value, json};
 use totune_checkpoint::ElmoOptions;
 use totune_data::sha256_hex;
+use totune_disk::{create_folder, write_atomically};
 use totune_model::BertConfig;
-use totune_record::{create_folder, write_atomically};
 
 use crate::Checkpoint;
 

@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use totune_disk::write_atomically;
 use totune_plot::curves::{Curve, CurvePanel};
 use totune_plot::{Figure, Panel};
-use totune_record::{
-    PerplexityRow, PretrainingRow, read_perplexity, read_pretraining, write_atomically,
-};
+use totune_record::{PerplexityRow, PretrainingRow, read_perplexity, read_pretraining};
 use totune_stats::number::{count, fixed};
 
 use crate::settings::{Objective, Settings, Stage};

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use burn::tensor::TensorData;
 use totune_checkpoint::{Checkpoint as File, ElmoOptions, Naming, Published};
 use totune_data::{Document, TextCatalogue, TextPart, Tokenizer};
+use totune_disk::write_atomically;
 use totune_model::{
     Architecture, BertConfig, BilmConfig, EncoderCatalogue, MaskedLmConfig, Weights,
 };
-use totune_record::write_atomically;
 
 use crate::checkpoint::{Checkpoint, Folder};
 use crate::export::{self, Exported};

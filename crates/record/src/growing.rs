@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, ensure};
 use polars::io::parquet::write::BatchedWriter;
 use sha2::{Digest, Sha256};
+use totune_disk::{PendingFile, UnverifiedFile};
 
-use crate::atomic::{Pending, Unverified};
 use crate::cell::Row;
 use crate::checksum;
 use crate::parquet::{self, decode_groups};
@@ -19,7 +19,7 @@ use crate::parquet::{self, decode_groups};
 ///
 /// Dropped before [`Growing::finish`], it removes its temporary file.
 pub(crate) struct Growing<R: Row> {
-    file: Unverified,
+    file: UnverifiedFile,
     /// Begins with the first group, whose length decides on the compression.
     writer: Option<BatchedWriter<Encoded>>,
     checksums: Option<String>,
@@ -39,7 +39,7 @@ impl<R: Row> Growing<R> {
     /// An empty table for `path`, whose metadata have the `checksums` of tables that are written together with it.
     pub(crate) fn begin(path: &Path, checksums: Option<&str>) -> Result<Self> {
         Ok(Self {
-            file: Unverified::create(path)?,
+            file: UnverifiedFile::create(path)?,
             writer: None,
             checksums: checksums.map(str::to_string),
             encoded: Encoded::default(),
@@ -67,7 +67,7 @@ impl<R: Row> Growing<R> {
 
     /// Writes the end of the file, and makes sure that the disk has it and that it reads back as the same rows. Returns
     /// the file, for its place, and its checksum.
-    pub(crate) fn finish(mut self) -> Result<(Pending, String)> {
+    pub(crate) fn finish(mut self) -> Result<(PendingFile, String)> {
         let rest = mem::take(&mut self.waiting);
         if !rest.is_empty() {
             self.write_group(&rest)?;

@@ -2,14 +2,13 @@
 //!
 //! A run writes three small tables, [`Tables`]: one [`RunRow`], its [`EvalRow`]s and its [`PredictionRow`]s.
 //! `collect` in the sweep crate merges the tables of many runs into one sorted folder, which is all that
-//! the report crate reads. A file appears whole or not at all ([`write_atomically`]), and the same rows
+//! the report crate reads. A file appears whole or not at all, and the same rows
 //! give the same bytes.
 //!
 //! This crate does not know how rows are made, what a paper is, or what a tensor is.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod atomic;
 mod cell;
 mod checksum;
 mod growing;
@@ -22,7 +21,6 @@ mod tables;
 mod trouble;
 mod versions;
 
-pub use atomic::{create_folder, sync_folder, unique_name, write_atomically};
 pub use missing::{read_missing, write_missing};
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::write_atomically;
+use totune_disk::write_atomically;
 
 /// Writes the specs, each as JSON on one line, next to the tables of a folder; removes the file where there are none.
 ///

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use totune_disk::PendingFile;
 
-use crate::atomic::Pending;
 use crate::cell::Row;
 use crate::growing::Growing;
 use crate::parquet::{decode, decode_texts, decode_with};
@@ -144,7 +144,7 @@ impl GrowingTables {
         order::sort_runs(&mut sorted);
         let (runs, _) = prepare(&self.dir, sorted, Some(&checksums))?;
         let pending = [predictions, evals, runs];
-        pending.into_iter().try_for_each(Pending::publish)
+        pending.into_iter().try_for_each(PendingFile::publish)
     }
 }
 
@@ -206,7 +206,11 @@ fn together(evals: &str, predictions: &str) -> String {
 }
 
 /// Writes one table under a temporary name; returns its checksum too.
-fn prepare<R: Row>(dir: &Path, rows: Vec<R>, checksums: Option<&str>) -> Result<(Pending, String)> {
+fn prepare<R: Row>(
+    dir: &Path,
+    rows: Vec<R>,
+    checksums: Option<&str>,
+) -> Result<(PendingFile, String)> {
     let mut table = Growing::begin(&file::<R>(dir), checksums)?;
     table.add(rows)?;
     table.finish()

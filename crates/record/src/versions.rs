@@ -5,8 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-
-use crate::atomic::write_atomically;
+use totune_disk::write_atomically;
 
 /// Number of versions kept: the newest, and the one before it.
 const KEPT: usize = 2;

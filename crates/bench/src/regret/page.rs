@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 
 use super::job::{Job, JobResult};
 use super::results::{CaseParts, RESULTS, Regret, SIDES, Side};

@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 
 use super::job::{Job, JobResult};
 

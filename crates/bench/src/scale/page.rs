@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 
 use super::BESIDE;
 use super::results::{Scale, Size, Step};

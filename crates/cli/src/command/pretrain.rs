@@ -6,16 +6,14 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
+use totune_disk::{create_folder, write_atomically};
 use totune_model::Weights;
 use totune_pretrain::export::Exported;
 use totune_pretrain::objective::Objective;
 use totune_pretrain::page::{Run, write_page};
 use totune_pretrain::perplexity::{EvaluatedLm, perplexity};
 use totune_pretrain::{Checkpoint, Ended, Event, Folder, Job, Places, Settings, Text, Trainer};
-use totune_record::{
-    PerplexityRow, create_folder, read_pretraining, write_atomically, write_perplexity,
-    write_pretraining,
-};
+use totune_record::{PerplexityRow, read_pretraining, write_perplexity, write_pretraining};
 use totune_sweep::Machine;
 
 use crate::context::Context;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use totune_data::{Card, Target, Task};
-use totune_record::{PredictionRow, create_folder, write_atomically};
+use totune_disk::{create_folder, write_atomically};
+use totune_record::PredictionRow;
 use totune_sweep::HIDDEN;
 
 use crate::context::Context;

@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
+use totune_disk::{create_folder, write_atomically};
 
 /// Version of the encoding, which the ids of a text depend on as well as on the tokenizer's files; to be raised when
 /// the same text gets other ids.
@@ -115,22 +115,8 @@ impl EncodedCache {
     }
 
     fn write(&self, path: &Path, key: &str, encoded: &[Encoded]) -> Result<()> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let unfinished = self
-            .folder
-            .join(format!("{key}.{}.{number}.tmp", std::process::id()));
-        let write = || -> std::io::Result<()> {
-            fs::create_dir_all(&self.folder)?;
-            fs::write(&unfinished, file::encode(key, encoded))?;
-            fs::File::open(&unfinished)?.sync_all()?;
-            fs::rename(&unfinished, path)
-        };
-        let written = write().with_context(|| format!("{}: cannot be written", path.display()));
-        if written.is_err() {
-            // There may be nothing to remove.
-            let _ = fs::remove_file(&unfinished);
-        }
+        let written = create_folder(&self.folder)
+            .and_then(|()| write_atomically(path, &file::encode(key, encoded)));
         self.remove_left_behind();
         written
     }

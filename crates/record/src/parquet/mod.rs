@@ -13,8 +13,8 @@ use polars::prelude::{
     KeyValueMetadata, ParallelStrategy, ParquetCompression, ParquetReader, ParquetWriter,
     SerReader, StatisticsOptions,
 };
+use totune_disk::PendingFile;
 
-use crate::atomic::Pending;
 use crate::cell::Row;
 use crate::checksum;
 
@@ -166,7 +166,7 @@ fn check(bytes: &[u8], path: &Path) -> Result<()> {
 
 /// Gives the rows of a file that this process has written to `use_group`, a group at a time.
 pub(crate) fn decode_groups<R: Row>(
-    file: &Pending,
+    file: &PendingFile,
     mut use_group: impl FnMut(Vec<R>) -> Result<()>,
 ) -> Result<()> {
     let open = || -> Result<_> {

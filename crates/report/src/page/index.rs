@@ -12,9 +12,9 @@ use super::notice::NoticeView;
 use super::{VerdictCount, filters, folders, shown, verdict_counts};
 use crate::FIXTURE;
 use crate::tables::takeaway::Headline;
+use totune_disk::{create_folder, write_atomically};
 use totune_evidence::claims::Judged;
 use totune_evidence::select::runs::Runs;
-use totune_record::{create_folder, write_atomically};
 
 /// File of a report's folder that the index is made of.
 pub(crate) const SUMMARY: &str = "summary.json";

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use totune_record::{create_folder, sync_folder, unique_name};
+use totune_disk::{create_folder, sync_folder, unique_name};
 
 use crate::tables::rendered::RenderedTable;
 

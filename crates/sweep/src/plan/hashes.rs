@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 
 /// Hashes by files and hash method; written to a file on drop.
 pub(crate) struct HashCache {

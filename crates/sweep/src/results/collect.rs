@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
+use totune_disk::create_folder;
 use totune_model::EncoderCatalogue;
-use totune_record::{GrowingTables, RunRow, Tables, create_folder, write_missing};
+use totune_record::{GrowingTables, RunRow, Tables, write_missing};
 
 use crate::{Places, Plan, PlannedRun, Project, RunSpec, State, Store, parallel};
 

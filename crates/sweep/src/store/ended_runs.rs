@@ -12,7 +12,8 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
-use totune_record::{RunRow, write_atomically};
+use totune_disk::write_atomically;
+use totune_record::RunRow;
 
 use crate::spec::Sources;
 

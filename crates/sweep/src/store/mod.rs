@@ -12,7 +12,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Serialize;
 use totune_data::sha256_hex;
-use totune_record::{NewerVersion, RunRow, Tables, Versions, create_folder, write_atomically};
+use totune_disk::{create_folder, write_atomically};
+use totune_record::{NewerVersion, RunRow, Tables, Versions};
 
 use crate::RunSpec;
 use crate::spec::Sources;

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use totune_record::{Tables, create_folder, sync_folder, unique_name, write_atomically};
+use totune_disk::{create_folder, sync_folder, unique_name, write_atomically};
+use totune_record::Tables;
 
 use super::{ended_runs, lease};
 

@@ -98,9 +98,9 @@ impl SubmitArgs {
             return Ok(exit::OK);
         };
         let (paper, profile) = self.which.named(context)?;
-        let name = format!("totune-{paper}-{profile}-{}", totune_record::unique_name());
+        let name = format!("totune-{paper}-{profile}-{}", totune_disk::unique_name());
         let folder = submissions(context).join(&name);
-        totune_record::create_folder(&folder)?;
+        totune_disk::create_folder(&folder)?;
         let mut scripts = Vec::new();
         for (stage, tasks) in [("runs", first), ("after-search", second)] {
             if tasks > 0 {
@@ -305,6 +305,6 @@ impl SubmitArgs {
 /// Writes the script of a stage; returns the name of its job and its path.
 fn write(folder: &Path, stage: &str, job: Request) -> Result<(String, PathBuf)> {
     let path = folder.join(format!("{stage}.sh"));
-    totune_record::write_atomically(&path, job.script().as_bytes())?;
+    totune_disk::write_atomically(&path, job.script().as_bytes())?;
     Ok((job.name, path))
 }

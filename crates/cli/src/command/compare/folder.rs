@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use totune_compare::{Comparison, DatasetSplits};
-use totune_record::{create_folder, write_atomically};
-
-use crate::writable::check_writable;
+use totune_disk::{check_writable, create_folder, write_atomically};
 
 const PAGE: &str = "index.html";
 const NUMBERS: &str = "comparison.json";

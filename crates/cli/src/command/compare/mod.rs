@@ -16,7 +16,7 @@ use totune_adapt::{Dtype, Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::Card;
 use totune_data::guess::{Hints, draft, name};
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 use totune_sweep::Machine;
 
 use self::folder::Folder;
@@ -29,7 +29,6 @@ use crate::context::Context;
 use crate::exit;
 use crate::interval::budget;
 use crate::print;
-use crate::writable::check_save;
 
 /// Find the best strategy for your own data: floors first, then a race of strategies within a time budget
 #[derive(Debug, Args)]
@@ -127,7 +126,7 @@ impl Compare {
         let mut encoders = self.encoder.clone();
         encoders.retain(|name| seen.insert(name.clone()));
         if let Some(folder) = &self.save {
-            check_save(folder)?;
+            totune_keep::check_free(folder)?;
         }
         let machine = context.machine()?;
         self.check_encoders(context)?; // before a card is written

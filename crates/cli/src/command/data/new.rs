@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_data::guess::draft;
-use totune_record::write_atomically;
+use totune_disk::write_atomically;
 
 use super::hints::HintArgs;
 use super::{unreadable, write_new};

@@ -19,7 +19,6 @@ use self::options::{OPTIONS, as_options};
 use crate::command::data;
 use crate::context::Context;
 use crate::progress::Curves;
-use crate::writable::check_save;
 
 /// Train one model on a dataset and keep it
 ///
@@ -176,7 +175,7 @@ impl Train {
         };
         if let Some(folder) = &self.save {
             // Checked before the minutes that training takes.
-            check_save(folder)?;
+            totune_keep::check_free(folder)?;
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
             return rerun::rerun(context, id, (folder, adapter), &self.curves);

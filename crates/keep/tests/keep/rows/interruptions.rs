@@ -100,6 +100,14 @@ fn a_part_of_something_else_is_not_gone_on_with() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_device_is_no_place_for_predictions() {
+    let refused = Target::file(Path::new("/dev/null"), false).err();
+    let expected = "/dev/null: is a device or a pipe, expected the name of a file";
+    assert_eq!(refused.expect("a device").to_string(), expected);
+}
+
+#[test]
 fn a_long_file_takes_several_windows_and_can_be_broken_off() {
     let files = Files::new(Task::Regression, &texts());
     let rows: String = (0..5000).map(|i| format!("kite {i}\n")).collect();

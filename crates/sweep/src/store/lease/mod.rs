@@ -111,7 +111,7 @@ impl Lease {
     /// When the file system refuses to write, or has no hard links.
     pub fn take(folder: &Path) -> Result<Option<Self>> {
         let leases = folder.join(LEASES);
-        totune_record::create_folder(&leases)?;
+        totune_disk::create_folder(&leases)?;
         let cannot = || format!("{}: cannot take a lease", leases.display());
         let last = latest(&leases).with_context(cannot)?.unwrap_or(0);
         if Holder::numbered(&leases, last).is_some_and(|holder| holder.hold != Hold::Free) {
@@ -121,7 +121,7 @@ impl Lease {
         let number = last + 1;
         let record = Record {
             owner: Owner::this(),
-            file: format!("owner-{}", totune_record::unique_name()),
+            file: format!("owner-{}", totune_disk::unique_name()),
             stale: stale_after()?,
             renewed: 0,
             released: false,

@@ -1,115 +1,86 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
+
+use crate::folder::{folder_of, sync_folder};
+use crate::name::temporary;
 
 /// Writes `bytes` to `path` so that a reader sees the old file or the new one, and nothing between.
 ///
 /// The bytes go to a temporary file next to `path`, which is synchronised, read back and compared, then renamed; the
 /// folder is synchronised last. When anything fails, the old file is as it was and the temporary file is gone. The
 /// folder must exist.
+///
+/// # Errors
+/// When it cannot be written or read back, or `path` may not be replaced ([`check_replaceable`]).
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    Pending::write(path, bytes)?.publish()
+    PendingFile::write(path, bytes)?.publish()
 }
 
-/// Creates a folder with those above it that are missing, each of which has its name on the disk when this returns:
-/// a file that is synchronised in a folder whose own name is lost in a power failure is lost with it.
+/// Checks that `path` may be replaced: nothing is there, or a file or folder. A rename would put a file in the place of
+/// a device such as `/dev/null`, for all programs of the machine.
 ///
 /// # Errors
-/// Names the folder that cannot be created or synchronised.
-pub fn create_folder(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let above = folder_of(path);
-    if above != path {
-        create_folder(above)?;
-    }
-    match fs::create_dir(path) {
-        // Another process may have been quicker.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
-        created => created.with_context(|| format!("{}: cannot be created", path.display()))?,
-    }
-    sync_folder(above)
-}
-
-/// Puts the names in a folder on the disk.
-///
-/// # Errors
-/// When the file system refuses, with the folder's name.
-pub fn sync_folder(folder: &Path) -> Result<()> {
-    synchronise(folder).with_context(|| format!("{}: could not be synchronised", folder.display()))
-}
-
-/// The folder that a path lies in.
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) => Path::new("."),
-        None => path,
-    }
-}
-
-/// A name of letters, digits and dashes that no other call returns, in this process or in another one that shares the
-/// file system: pids recur, on other machines and in every container.
-pub fn unique_name() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    static PROCESS: LazyLock<u64> = LazyLock::new(|| {
-        let mut hasher = RandomState::new().build_hasher();
-        // The keys of RandomState come from the system's randomness; the rest is for systems that have none.
-        hasher.write_u32(process::id());
-        hasher.finish()
-    });
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    format!("{:016x}-{number}", *PROCESS)
+/// When a device, a pipe or a socket is there.
+pub fn check_replaceable(path: &Path) -> Result<()> {
+    let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    ensure!(
+        !special,
+        "{}: is a device or a pipe, expected the name of a file",
+        path.display()
+    );
+    Ok(())
 }
 
 /// A file written and verified under a temporary name, not yet visible under its own.
 ///
-/// Dropped before [`Pending::publish`], it removes its temporary file.
+/// Dropped before [`PendingFile::publish`], it removes its temporary file.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub struct PendingFile {
     temporary: PathBuf,
     path: PathBuf,
     published: bool,
 }
 
-impl Pending {
+impl PendingFile {
     /// Writes, synchronises and verifies the temporary file.
-    pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// As of [`write_atomically`].
+    pub fn write(path: &Path, bytes: &[u8]) -> Result<Self> {
         Self::write_with(path, bytes, |file, bytes| file.write_all(bytes))
     }
 
-    /// Like [`Pending::write`], with the act of writing passed in, so that a test can fill the disk.
+    /// Like [`PendingFile::write`], with the act of writing passed in, so that a test can fill the disk.
     fn write_with(
         path: &Path,
         bytes: &[u8],
         put: impl FnOnce(&mut File, &[u8]) -> io::Result<()>,
     ) -> Result<Self> {
-        let mut file = Unverified::create(path)?;
+        let mut file = UnverifiedFile::create(path)?;
         file.put(|file| put(file, bytes))?;
         file.verify(|file| holds(file, bytes))
     }
 
     /// The file, until it is published.
-    pub(crate) fn temporary(&self) -> &Path {
+    pub fn temporary(&self) -> &Path {
         &self.temporary
     }
 
     /// The name it is to have.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Gives the file its name, and makes the name last.
-    pub(crate) fn publish(mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn publish(mut self) -> Result<()> {
         fs::rename(&self.temporary, &self.path)
             .with_context(|| format!("{}: could not be put in place", self.path.display()))?;
         self.published = true;
@@ -120,30 +91,25 @@ impl Pending {
 /// A file under a temporary name that is being written.
 ///
 /// Dropped, it removes the file.
-pub(crate) struct Unverified {
+pub struct UnverifiedFile {
     file: File,
-    pending: Pending,
+    pending: PendingFile,
 }
 
-impl Unverified {
+impl UnverifiedFile {
     /// An empty file for `path`, in the same folder.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
-        let name = path
-            .file_name()
-            .with_context(|| {
-                format!(
-                    "{}: expected a path that ends in a file name",
-                    path.display()
-                )
-            })?
-            .to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.{}.tmp", unique_name()));
+    ///
+    /// # Errors
+    /// When it cannot be created, or `path` may not be replaced ([`check_replaceable`]).
+    pub fn create(path: &Path) -> Result<Self> {
+        check_replaceable(path)?;
+        let temporary = temporary(path)?;
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(&temporary)
             .with_context(|| format!("{}: could not be written", path.display()))?;
-        let pending = Pending {
+        let pending = PendingFile {
             temporary,
             path: path.to_owned(),
             published: false,
@@ -152,7 +118,10 @@ impl Unverified {
     }
 
     /// Writes at its end.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// When the disk is full or fails.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.put(|file| file.write_all(bytes))
     }
 
@@ -161,10 +130,13 @@ impl Unverified {
     }
 
     /// Synchronises the file, and has it compared with what was written.
-    pub(crate) fn verify(
+    ///
+    /// # Errors
+    /// When it cannot be synchronised or read, or differs.
+    pub fn verify(
         self,
         is_same: impl FnOnce(&mut File) -> io::Result<bool>,
-    ) -> Result<Pending> {
+    ) -> Result<PendingFile> {
         let Self { file, pending } = self;
         file.sync_all().with_context(|| unwritten(&pending))?;
         drop(file);
@@ -180,14 +152,14 @@ impl Unverified {
     }
 }
 
-fn unwritten(pending: &Pending) -> String {
+fn unwritten(pending: &PendingFile) -> String {
     format!(
         "{}: could not be written; what was there before is untouched",
         pending.path.display()
     )
 }
 
-impl Drop for Pending {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         if !self.published {
             // The error that led here is the one worth telling.
@@ -210,17 +182,6 @@ fn holds(file: &mut File, bytes: &[u8]) -> io::Result<bool> {
         }
     }
     Ok(file.read(&mut [0])? == 0)
-}
-
-#[cfg(unix)]
-fn synchronise(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Does nothing: a folder cannot be opened as a file here, so the rename has to suffice.
-#[cfg(not(unix))]
-fn synchronise(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -248,7 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
         fs::write(&path, "old").unwrap();
-        let error = Pending::write_with(&path, b"new bytes", |file, bytes| {
+        let error = PendingFile::write_with(&path, b"new bytes", |file, bytes| {
             file.write_all(&bytes[..4])?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         })
@@ -265,21 +226,28 @@ mod tests {
         let path = folder.path().join("a.txt");
         fs::write(&path, "old").unwrap();
         let error =
-            Pending::write_with(&path, b"new", |file, _| file.write_all(b"nex")).unwrap_err();
+            PendingFile::write_with(&path, b"new", |file, _| file.write_all(b"nex")).unwrap_err();
         assert!(error.to_string().contains("differ"), "{error}");
         check_folder(folder.path(), &[("a.txt", "old")]);
     }
 
     #[test]
-    fn a_folder_is_created_with_those_above_it_and_only_once() {
+    #[cfg(unix)]
+    fn a_pipe_is_never_replaced() {
+        use std::os::unix::ffi::OsStrExt as _;
+        use std::os::unix::fs::FileTypeExt as _;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a/b/c");
-        create_folder(&path).unwrap();
-        create_folder(&path).unwrap();
-        assert!(path.is_dir());
-        fs::write(folder.path().join("file"), "").unwrap();
-        let error = create_folder(&folder.path().join("file/d")).unwrap_err();
-        assert!(error.to_string().contains("file"), "{error}");
+        let path = folder.path().join("pipe");
+        let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+        // SAFETY: the name ends with a zero byte.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        let error = write_atomically(&path, b"new").unwrap_err();
+        assert!(
+            error.to_string().contains("pipe: is a device or a pipe"),
+            "{error}"
+        );
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
