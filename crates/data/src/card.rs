@@ -1,16 +1,14 @@
 //! Dataset cards: the facts about a dataset, as TOML.
 
-use crate::extends::{read_extended, set_in};
 use crate::label_sets::SEPARATOR;
 use crate::layout::{Layout, OneOf};
 use crate::loss::ClassLoss;
-use crate::near::{did_you_mean, quoted};
 use crate::task::Task;
-use crate::toml_file::parse_toml;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use totune_toml::{CardFile, Cards, did_you_mean, parse_toml, quoted, read_extended, set_in};
 
 /// The contents of `datasets/<name>.toml`: the description of a dataset.
 ///
@@ -123,6 +121,22 @@ const RELATIVE: &str = "relative-to-card";
 
 fn yes() -> bool {
     true
+}
+
+/// Dataset cards of a folder, or of several.
+pub type Catalogue = Cards<Card>;
+
+impl CardFile for Card {
+    const KIND: &'static str = "dataset";
+    const LIST: &'static str = "totune data list";
+
+    fn read(path: &Path) -> Result<Self> {
+        Self::read(path)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl Card {

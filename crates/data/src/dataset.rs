@@ -4,11 +4,11 @@ use crate::filter::Lists;
 use crate::hash::{FieldHash, sha256_hex};
 use crate::layout::Layout;
 use crate::loss::ClassLoss;
-use crate::near::quoted;
 use crate::tags::Tagging;
 use crate::{Card, Example, Input, Repeats, SplitFacts, Target, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::path::Path;
+use totune_toml::quoted;
 
 /// The examples of one file of a dataset.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,13 +10,11 @@
 mod batch;
 mod cache;
 mod card;
-mod catalogue;
 mod columns;
 mod contents;
 mod dataset;
 mod duplicates;
 mod example;
-mod extends;
 mod filter;
 pub mod format;
 pub mod guess;
@@ -25,7 +23,6 @@ pub mod label_sets;
 pub mod layout;
 mod loss;
 mod metrics;
-mod near;
 pub mod ngrams;
 pub mod random;
 mod read;
@@ -40,22 +37,18 @@ mod task;
 mod text_table;
 mod texts;
 mod tokenize;
-pub mod toml_file;
 
 pub use batch::{BatchPlan, Fill, Padded};
 pub use cache::{EncodedCache, Source};
-pub use card::{Card, Sample, SplitFacts};
-pub use catalogue::Catalogue;
+pub use card::{Card, Catalogue, Sample, SplitFacts};
 pub use columns::{Columns, Joined};
 pub use contents::uncompressed;
 pub use dataset::Dataset;
 pub use duplicates::Repeats;
 pub use example::{Example, Input, Target};
-pub use extends::{read_extended, read_extended_table};
 pub use hash::sha256_hex;
 pub use layout::{Empty, Layout, LayoutFile, OneOf, RowList};
 pub use loss::{ClassLoss, ClassWeights};
-pub use near::near;
 pub use random::{shuffle, stream};
 pub use split::{
     DevDrawn, Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Split, SplitIndices,

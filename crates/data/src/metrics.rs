@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail, ensure};
 
-use crate::near::{did_you_mean, quoted};
 use crate::{Card, Task};
+use totune_toml::{did_you_mean, quoted};
 
 /// Metrics of every classification.
 const CLASSES: [&str; 5] = [

@@ -4,9 +4,9 @@ use crate::columns::{Columns, Joined};
 use crate::format::{FormatError, Row, Table};
 use crate::label_sets::{applies, names};
 use crate::layout::Layout;
-use crate::near::{did_you_mean, quoted};
 use crate::{Card, Target, Task};
 use std::collections::HashMap;
+use totune_toml::{did_you_mean, quoted};
 
 /// Reader of a table's label column, or of those of a multi-label dataset.
 pub(crate) struct TargetReader<'a> {

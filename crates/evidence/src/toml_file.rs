@@ -5,35 +5,23 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use serde::de::DeserializeOwned;
+use totune_toml::near;
 
 /// Reads `path`; `shown` is how errors name it.
+///
+/// # Errors
+/// When it cannot be read, or is not such a `T`.
 pub fn read<T: DeserializeOwned>(path: &Path, shown: &str) -> Result<T> {
     let text = fs::read_to_string(path).with_context(|| format!("{shown}: could not be read"))?;
     parse(&text, shown)
 }
 
 /// Parses `text`; `shown` is how errors name the file it is from.
+///
+/// # Errors
+/// When it is not such a `T`.
 pub fn parse<T: DeserializeOwned>(text: &str, shown: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error| {
-        let line = error
-            .span()
-            .map(|span| 1 + text[..span.start].matches('\n').count());
-        let place = line.map_or(String::new(), |line| format!(" line {line}:"));
-        let message = error.message();
-        anyhow!("{shown}:{place} {message}{}", suggestion(message))
-    })
-}
-
-/// For "unknown field `x`, expected one of `a`, `b`": which of them was meant.
-fn suggestion(message: &str) -> String {
-    let unknown = ["unknown field", "unknown variant"];
-    let Some(at) = unknown.iter().find_map(|words| message.find(words)) else {
-        return String::new();
-    };
-    let mut words = message[at..].split('`').skip(1).step_by(2);
-    words
-        .next()
-        .map_or(String::new(), |found| did_you_mean(found, words))
+    totune_toml::parse_toml(text).map_err(|error| anyhow!("{shown}: {error}"))
 }
 
 /// `; did you mean …?`, or nothing where no candidate is near.
@@ -50,21 +38,6 @@ pub fn unknown<'a>(
     let known: Vec<&str> = known.collect();
     let known = known.join(", ");
     anyhow!("{from}: unknown {what} `{name}`, expected one of: {known}{near}")
-}
-
-/// The candidate most like `found`, if one is near enough for a likely typo.
-pub(crate) fn near<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .map(|candidate| {
-            (
-                strsim::normalized_damerau_levenshtein(found, candidate),
-                candidate,
-            )
-        })
-        .filter(|(likeness, _)| *likeness >= 0.6)
-        // The first of equals, so that the answer does not depend on the order of a map.
-        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
-        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -91,7 +64,7 @@ mod tests {
         .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "experiments/x/report.toml: line 2: unknown field `metrik`, expected `metric` or `split`; did you mean `metric`?"
+            "experiments/x/report.toml: line 2: unknown key `metrik`; did you mean `metric`? expected `metric` or `split`"
         );
     }
 

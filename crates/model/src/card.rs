@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
 use serde::Deserialize;
 use totune_checkpoint::{Checkpoint, ElmoOptions, Format, Published};
+use totune_toml::{CardFile, Cards, read_toml};
 
 use crate::{AnyEncoder, Architecture, CardCheck, TokenizerKind};
 
@@ -113,14 +114,7 @@ pub struct LoadedEncoder {
 impl EncoderCard {
     /// Reads and checks one card.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("{}: cannot be read", path.display()))?;
-        let card: Self = toml::from_str(&text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let line = 1 + text[..start].matches('\n').count();
-            let message = error.message().trim_end();
-            anyhow!("{}: line {line}: {message}", path.display())
-        })?;
+        let card: Self = read_toml(path)?;
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         ensure!(
             stem == Some(card.name.as_str()),
@@ -311,85 +305,65 @@ fn with_snapshots(folder: PathBuf) -> Vec<PathBuf> {
     folders
 }
 
-/// Names in the message about an unknown one.
-const NEAREST: usize = 5;
+impl CardFile for EncoderCard {
+    const KIND: &'static str = "encoder";
+    const LIST: &'static str = "totune encoders list";
+
+    fn read(path: &Path) -> Result<Self> {
+        Self::read(path)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
 
 /// Cards of a folder, or of several.
 #[derive(Debug)]
 pub struct EncoderCatalogue {
-    cards: BTreeMap<String, EncoderCard>,
-    broken: BTreeMap<String, String>,
+    cards: Cards<EncoderCard>,
+    /// The untrained control of each, in the same order.
+    controls: Vec<EncoderCard>,
 }
 
 impl EncoderCatalogue {
     /// Reads every `*.toml` of `dir`.
+    ///
+    /// # Errors
+    /// As [`Cards::read`].
     pub fn read(dir: &Path) -> Result<Self> {
         Self::read_all(&[dir.to_path_buf()])
     }
 
-    /// Reads every `*.toml` of these folders. Of two cards with the same name, the one in the folder that is listed
-    /// first counts; folders that do not exist are left out, as long as one does.
+    /// Reads every `*.toml` of these folders, as [`Cards::read_all`] does.
+    ///
+    /// # Errors
+    /// As [`Cards::read_all`].
     pub fn read_all(dirs: &[PathBuf]) -> Result<Self> {
-        let is_there = |dir: &&PathBuf| dir.is_dir();
-        // Where none is there, the error names the first.
-        let none = !dirs.iter().any(|dir| dir.is_dir());
-        let listed = dirs.iter().filter(is_there);
-        let (mut cards, mut broken) = (BTreeMap::new(), BTreeMap::new());
-        for dir in listed.chain(dirs.first().filter(|_| none)) {
-            let unreadable = || format!("{}: cannot be read", dir.display());
-            for entry in fs::read_dir(dir).with_context(unreadable)? {
-                let path = entry.with_context(unreadable)?.path();
-                let name = path.file_stem().unwrap_or_default().to_string_lossy();
-                let is_card = path.extension().is_some_and(|ending| ending == "toml");
-                if !is_card || cards.contains_key(&*name) || broken.contains_key(&*name) {
-                    continue;
-                }
-                match EncoderCard::read(&path) {
-                    Ok(card) => {
-                        let control = card.untrained();
-                        cards.insert(control.name.clone(), control);
-                        cards.insert(card.name.clone(), card);
-                    }
-                    Err(error) => {
-                        broken.insert(name.into_owned(), format!("{error:#}"));
-                    }
-                }
-            }
-        }
-        Ok(Self { cards, broken })
+        let cards = Cards::<EncoderCard>::read_all(dirs)?;
+        let controls = cards.cards().iter().map(EncoderCard::untrained).collect();
+        Ok(Self { cards, controls })
     }
 
     /// The name of each file that is not a valid card, with its error: path, line and key.
     pub fn broken(&self) -> impl Iterator<Item = (&str, &str)> {
-        let broken = self.broken.iter();
-        broken.map(|(name, error)| (name.as_str(), error.as_str()))
+        self.cards.broken()
     }
 
-    /// The card called `name`.
+    /// The card called `name`, or the untrained control `<name>@random` of one.
     ///
     /// # Errors
-    /// When there is none (the message has the nearest ones), or when its file is wrong.
+    /// As [`Cards::find`].
     pub fn find(&self, name: &str) -> Result<&EncoderCard> {
-        let trained = name.strip_suffix(RANDOM).unwrap_or(name);
-        if let Some(error) = self.broken.get(trained) {
-            bail!("{error}");
+        if let Some(control) = self.controls.iter().find(|card| card.name == name) {
+            return Ok(control);
         }
-        self.cards.get(name).with_context(|| {
-            let mut names = self.names();
-            let distance = |other: &str| strsim::levenshtein(name, other);
-            names.sort_by_key(|other| (!other.contains(name), distance(other)));
-            let (n, near) = (names.len(), names.len().min(NEAREST));
-            format!(
-                "unknown encoder `{name}`; the nearest of {n} are {} (`totune encoders list` shows all)",
-                names[..near].join(", ")
-            )
-        })
+        self.cards.find(name.strip_suffix(RANDOM).unwrap_or(name))
     }
 
     /// Names of all cards, in order; each also has a control with random weights, `<name>@random`.
     pub fn names(&self) -> Vec<&str> {
-        let trained = self.cards.values().filter(|card| !card.untrained);
-        trained.map(|card| card.name.as_str()).collect()
+        self.cards.names()
     }
 }
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Table;
 use totune_evidence::select::runs::{Run, Runs};
-use totune_evidence::toml_file;
 use totune_record::{RunRow, StoredTables, Tables};
+use totune_toml::read_extended;
 
 use crate::arms::titles;
 
@@ -252,25 +252,14 @@ fn task(card_folders: &[&Path], dataset: &str, rows: &StoredTables) -> Result<Ta
 struct Card {
     #[serde(default)]
     metrics: Vec<String>,
-    /// Name of the card that has the keys which are not in this one.
-    extends: Option<String>,
 }
 
-/// The first metric of a dataset's card, or of the one that it extends; `None` where no folder has the card.
+/// The first metric of a dataset's card; `None` where no folder has the card.
 fn metric_of_card(card_folders: &[&Path], dataset: &str) -> Result<Option<String>> {
     let file = |folder: &&Path| folder.join("datasets").join(format!("{dataset}.toml"));
-    let mut path = card_folders.iter().map(file).find(|path| path.is_file());
-    while let Some(card) = &path {
-        let name = card.file_name().unwrap_or_default().to_string_lossy();
-        let found: Card = toml_file::read(card, &format!("datasets/{name}"))?;
-        if let Some(metric) = found.metrics.first() {
-            return Ok(Some(metric.clone()));
-        }
-        path = found
-            .extends
-            .map(|other| card.with_file_name(format!("{other}.toml")));
-    }
-    Ok(None)
+    let path = card_folders.iter().map(file).find(|path| path.is_file());
+    let card = path.map(|path| read_extended::<Card>(&path)).transpose()?;
+    Ok(card.and_then(|card| card.metrics.into_iter().next()))
 }
 
 /// The first usual metric that runs on a dataset were scored by.

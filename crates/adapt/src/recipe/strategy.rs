@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use totune_data::near;
 use totune_model::EncoderCard;
+use totune_toml::near;
 
 /// Adaptation strategy, by the parameters that it trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

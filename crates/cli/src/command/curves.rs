@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use totune_data::near;
 use totune_report::{CurvesRequest, curves};
+use totune_toml::near;
 
 use crate::context::Context;
 use crate::exit;

@@ -80,7 +80,7 @@ fn unknown_datasets_and_encoders_of_an_experiment_are_named() {
         (
             "tune",
             TUNE.replace("fixture-bert", "fixture-brt"),
-            "unknown encoder `fixture-brt`; the nearest of",
+            "unknown encoder `fixture-brt`; did you mean `fixture-bert`? the nearest of",
         ),
         (
             "tune",

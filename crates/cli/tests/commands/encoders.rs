@@ -80,8 +80,9 @@ fn a_check_ends_well_or_with_every_difference() {
     let said = checkout.run(&["encoders", "check", "fixture-brt"]);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.err
-            .contains("unknown encoder `fixture-brt`; the nearest of "),
+        said.err.contains(
+            "unknown encoder `fixture-brt`; did you mean `fixture-bert`? the nearest of "
+        ),
         "{}",
         said.err
     );

@@ -2,7 +2,6 @@
 
 use super::json_array::elements;
 use super::{FormatError, Table, Unit, text};
-use crate::near::{did_you_mean, quoted};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use totune_toml::{did_you_mean, quoted};
 
 /// The wanted columns, all if none are named; and whether the values of a column may be lists.
 type Wanted<'w> = (Option<&'w [&'w str]>, &'w dyn Fn(&str) -> bool);

@@ -3,9 +3,9 @@
 use super::json_array::elements;
 use super::{FormatError, Sentence, Sentences, Unit, text};
 use crate::columns::Columns;
-use crate::near::{did_you_mean, quoted};
 use serde_json::{Map, Value};
 use std::path::Path;
+use totune_toml::{did_you_mean, quoted};
 
 /// The sentences in `bytes`; tags are strings or integers, and are not read where `labelled` is false.
 pub(super) fn read(

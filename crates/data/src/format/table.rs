@@ -1,8 +1,8 @@
 //! Rows under column names, and errors in files.
 
-use crate::near::{did_you_mean, quoted};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use totune_toml::{did_you_mean, quoted};
 
 /// The wanted columns of a file.
 ///

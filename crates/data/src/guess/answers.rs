@@ -4,9 +4,9 @@ use super::odd::{Odd, is_number, odd};
 use super::{Findings, Hints, listed, shown, spellings};
 use crate::Task;
 use crate::format::Table;
-use crate::near::near;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
+use totune_toml::near;
 
 /// The most distinct values of a column that is taken for a label without such a name.
 pub(super) const FEW: usize = 50;

@@ -6,9 +6,9 @@ use super::names::{IDS, LABELS, PAIRS, TEXTS, all_differ, plain};
 use super::{Findings, Hints, listed};
 use crate::Task;
 use crate::format::Table;
-use crate::near::near;
 use anyhow::{Result, bail, ensure};
 use std::collections::HashSet;
+use totune_toml::near;
 
 /// Guesses the roles of the columns of `table`.
 pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {

@@ -200,7 +200,7 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
         layout::FileLayout::Columns(words) => words.findings(hints)?,
         layout::FileLayout::Table { format, reason } => {
             let read: Format =
-                crate::toml_file::parse_toml::<toml::Table>(&format!("format = {format}"))
+                totune_toml::parse_toml::<toml::Table>(&format!("format = {format}"))
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;
             let table = read.table_with_lists(file, bytes, None, &|_| true)?;
             let lists = match read {

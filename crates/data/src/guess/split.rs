@@ -6,12 +6,12 @@ use super::spellings::is_missing;
 use super::{Findings, head, layout_text, of_file, parsed};
 use crate::format::Row;
 use crate::hash::sha256_hex;
-use crate::near::near;
 use crate::survey::Measured;
 use crate::{Card, Target, Task};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use totune_toml::near;
 
 /// A split as it was read.
 pub(super) struct Split {

@@ -2,8 +2,8 @@
 
 use super::Span;
 use super::scheme::{Place, Scheme, read};
-use crate::near::{did_you_mean, quoted};
 use std::collections::HashMap;
+use totune_toml::{did_you_mean, quoted};
 
 /// The tags of some types of span in one scheme; a tag is an index into [`TagSet::labels`].
 #[derive(Clone, Debug, PartialEq)]

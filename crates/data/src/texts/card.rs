@@ -1,10 +1,10 @@
 //! Cards of texts: the facts about a collection of plain text, as TOML.
 
 use super::{Documents, Gutenberg, Lines, WikiText};
-use crate::toml_file::read_toml;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
+use totune_toml::{CardFile, Cards, read_toml};
 
 /// The contents of `datasets/texts/<name>.toml`: the description of a collection of plain text.
 #[derive(Clone, Debug, Deserialize)]
@@ -105,6 +105,22 @@ pub enum TextFormat {
     /// A book of Project Gutenberg: wrapped lines, blank lines between paragraphs, a header and a footer; a book is
     /// a document.
     Gutenberg(Gutenberg),
+}
+
+/// Cards of texts of a folder, or of several.
+pub type TextCatalogue = Cards<TextCard>;
+
+impl CardFile for TextCard {
+    const KIND: &'static str = "text";
+    const LIST: &'static str = "totune data list";
+
+    fn read(path: &Path) -> Result<Self> {
+        Self::read(path)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl TextCard {

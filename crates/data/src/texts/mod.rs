@@ -12,15 +12,13 @@
 //! ```
 
 mod card;
-mod catalogue;
 mod document;
 mod gutenberg;
 mod lines;
 mod read;
 mod wikitext;
 
-pub use card::{TextCard, TextFile, TextFormat, TextPart, TextSource};
-pub use catalogue::TextCatalogue;
+pub use card::{TextCard, TextCatalogue, TextFile, TextFormat, TextPart, TextSource};
 pub use document::Document;
 pub use gutenberg::Gutenberg;
 pub use lines::{Documents, Lines};

@@ -100,8 +100,7 @@ fn what_was_kept_of_each_source_adds_up_to_the_files() {
 #[test]
 fn an_unknown_text_is_answered_with_the_near_one() {
     let error = catalogue().find("fixture-wikis").expect_err("unknown");
-    let says =
-        "unknown text `fixture-wikis`; did you mean `fixture-wiki`? known texts: `fixture-book`, ";
+    let says = "unknown text `fixture-wikis`; did you mean `fixture-wiki`? the nearest of ";
     assert!(error.to_string().starts_with(says), "{error}");
 }
 

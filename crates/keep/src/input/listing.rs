@@ -1,6 +1,6 @@
 //! Lists of names in messages.
 
-use totune_data::near;
+use totune_toml::near;
 
 /// Text between an unknown name and the list of known ones.
 pub(crate) fn hint(name: &str, known: &[String]) -> String {

@@ -142,8 +142,8 @@ fn an_unknown_encoder_lists_what_exists() {
     check(
         &found,
         &[
-            "unknown encoder `bert-base-uncase`; the nearest of ",
-            " are bert-base-uncased, ",
+            "unknown encoder `bert-base-uncase`; did you mean `bert-base-uncased`? the nearest of ",
+            " are `bert-base-uncased`, ",
         ],
     );
 }

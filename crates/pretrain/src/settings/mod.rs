@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use totune_adapt::{Clip, Dtype, Optimizer, Schedule};
 use totune_checkpoint::ElmoOptions;
-use totune_data::{read_extended, read_extended_table};
 use totune_model::{BertConfig, PoolerKind};
+use totune_toml::{read_extended, read_extended_table};
 
 /// Settings of a pre-training run: the encoder, its text, and its training.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -128,7 +128,7 @@ papers = { half = "" }
         assert!(
             error
                 .to_string()
-                .starts_with("experiments/notices.toml: line 2: unknown field `titel`"),
+                .starts_with("experiments/notices.toml: line 2: unknown key `titel`"),
             "{error}"
         );
     }

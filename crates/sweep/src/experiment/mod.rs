@@ -357,7 +357,7 @@ fn datasets(grid: &Table, sources: &SourceTexts) -> Result<Vec<String>> {
         // A misspelt key is a likely reason, and nothing else has been looked at.
         match grid
             .keys()
-            .find(|key| totune_data::near(key, ["datasets"]).is_some())
+            .find(|key| totune_toml::near(key, ["datasets"]).is_some())
         {
             Some(key) if key != "datasets" => {
                 anyhow!(sources.explain(&format!("unknown field `{key}`, expected `datasets`")))

@@ -1,7 +1,6 @@
 //! Error messages for names that do not exist: the nearest one that does, and the whole list.
 
-use totune_data::near;
-use totune_data::toml_file::in_toml_words;
+use totune_toml::{near, unknown_name};
 
 /// "unknown paper `hart2002`; did you mean `hart2020`? There are: …"
 pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
@@ -26,34 +25,13 @@ pub(crate) fn explain(error: &str, source: &str) -> String {
         Some((message, place)) => (message.trim(), format!("{}: ", place.trim_end_matches('`'))),
         None => (error.trim(), String::new()),
     };
-    let missing = message
-        .strip_prefix("missing field")
-        .map(|rest| format!("missing key{rest}"));
-    for (theirs, ours) in [
-        ("unknown field `", "unknown key"),
-        ("unknown variant `", "unknown choice"),
-    ] {
-        let Some((found, rest)) = message
-            .strip_prefix(theirs)
-            .and_then(|rest| rest.split_once('`'))
-        else {
-            continue;
-        };
-        let line = line_of(source, found)
-            .map(|line| format!("line {line}: "))
-            .unwrap_or_default();
-        let known = rest.split('`').skip(1).step_by(2);
-        let expected = rest
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches([',', ' ']);
-        return match near(found, known) {
-            Some(near) => format!("{line}{ours} `{found}`; did you mean `{near}`? {expected}"),
-            None => format!("{line}{ours} `{found}`; {expected}"),
-        };
+    match unknown_name(message) {
+        Some(name) => {
+            let line = line_of(source, name).map(|line| format!("line {line}: "));
+            line.unwrap_or_default() + &totune_toml::explain(message)
+        }
+        None => place + &totune_toml::explain(message),
     }
-    in_toml_words(&format!("{place}{}", missing.as_deref().unwrap_or(message)))
 }
 
 /// The line, counted from 1, that sets `word` as a key or as a quoted value.

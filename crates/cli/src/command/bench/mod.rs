@@ -11,7 +11,7 @@ use clap::Args;
 use totune_bench::{
     ALL, Benchmark, Desk, Results, StartWorker, Worker, regret as regrets, scale as scales,
 };
-use totune_data::near;
+use totune_toml::near;
 
 use self::regret::RegretArgs;
 use self::scale::ScaleArgs;

@@ -14,7 +14,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Subcommand;
-use totune_data::{Card, TextCard, TextCatalogue, Tokenizer, near};
+use totune_data::{Card, TextCard, TextCatalogue, Tokenizer};
+use totune_toml::near;
 
 use crate::command::fetch;
 use crate::context::Context;

@@ -4,11 +4,11 @@
 
 use super::{FormatError, Sentence, Sentences, text};
 use crate::columns::Columns;
-use crate::near::{did_you_mean, quoted};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::Path;
+use totune_toml::{did_you_mean, quoted};
 
 const DOCUMENT: &str = "-DOCSTART-";
 

@@ -1,13 +1,13 @@
 //! Delimited text: fields between separators, one row a line, names in a header line or declared.
 
 use super::{FormatError, Table, Unit, select, text};
-use crate::near::quoted;
 use anyhow::{Result, ensure};
 use memchr::{memchr, memchr2, memchr3};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
+use totune_toml::quoted;
 
 /// Settings of delimited text. Settings that are not given have the kind's defaults: commas and quotes for `csv`, tabs
 /// and none for `tsv`.

@@ -1,7 +1,7 @@
 use crate::format::{Format, FormatError};
-use crate::toml_file::parse_toml;
 use proptest::prelude::*;
 use std::path::Path;
+use totune_toml::parse_toml;
 
 /// The rows of `bytes` and the lines they start on, read as a card with `format` would.
 fn read(format: &str, bytes: &str) -> Result<Vec<(usize, Vec<String>)>, FormatError> {

@@ -1,10 +1,10 @@
 //! A few examples as they are read and as a model gets them.
 
 use super::terminal::wrapped;
-use crate::near::quoted;
 use crate::{Dataset, Example, Input, Target, Tokenizer};
 use anyhow::{Result, ensure};
 use serde::Serialize;
+use totune_toml::quoted;
 use unicode_width::UnicodeWidthStr;
 
 /// One example.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use totune_data::toml_file::{parse_toml, read_toml};
 use totune_data::{Catalogue, Split, sha256_hex};
+use totune_toml::{parse_toml, read_toml};
 
 use super::{CARD, GOOD, load};
 

@@ -66,7 +66,7 @@ sides = ['full', 'last-1']; quantity = 'task-score'; relation = 'greater'; scope
 sides = ['full', 'last-1']; quantity = 'task-score'; relation = 'greater'; unit = 'fold' => found a `unit` that this quantity does not have
 sides = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [1, 2] }; relation.near = { paper = 0.1 } => found 1 values of the paper, expected 2
 order = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [0] } => expected times above 0
-order = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [1], score = 'first-epoch' } => unknown variant `first-epoch`
+order = ['full', 'last-1']; quantity = { kind = 'score-at-time', at = [1], score = 'first-epoch' } => unknown choice `first-epoch`
 quantity = 'repeatability'; relation = { at-most = 0.01 } => found 0 sides, expected at least 1
 sides = ['full']; quantity = 'repeatability'; relation = { at-most = 0 } => found at-most = 0, expected more than 0
 sides = ['full']; quantity = 'trainable-share'; relation.near = { paper = [0.3, 0.2], tolerance = 0.01 } => the smaller one first

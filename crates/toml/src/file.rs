@@ -12,6 +12,9 @@ use std::path::Path;
 /// ```text
 /// datasets/rte.toml: line 4: unknown key `lables`; did you mean `labels`? expected one of `name`, `labels`
 /// ```
+///
+/// # Errors
+/// When the file cannot be read, or is not such a `T`.
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse_toml(&read_text(path)?)
         .with_context(|| path.display().to_string())
@@ -19,7 +22,10 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// The text of the file at `path`, without a byte order mark.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
+///
+/// # Errors
+/// When it cannot be read or is not UTF-8; then with the line.
+pub fn read_text(path: &Path) -> Result<String> {
     let bytes =
         std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -35,7 +41,10 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     })
 }
 
-/// Parses TOML text as [`read_toml`] does; the error has a line but no file.
+/// Parses TOML text as [`read_toml`] does.
+///
+/// # Errors
+/// When it is not such a `T`; with a line but no file.
 pub fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let message = explain(error.message());
@@ -51,28 +60,57 @@ fn flatten(error: anyhow::Error) -> anyhow::Error {
     anyhow!("{error:#}")
 }
 
-/// Puts serde's words for an unknown name into ours, and adds the near one.
-pub(crate) fn explain(message: &str) -> String {
+/// Puts serde's words into those of TOML, and adds the name that was probably meant to an unknown one.
+pub fn explain(message: &str) -> String {
     let message = message.trim_end();
-    for (theirs, ours) in [
-        ("unknown field `", "unknown key"),
-        ("unknown variant `", "unknown choice"),
-    ] {
-        let Some((name, rest)) = message
-            .strip_prefix(theirs)
-            .and_then(|rest| rest.split_once('`'))
-        else {
-            continue;
-        };
-        let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-        let rest = rest.trim_start_matches([',', ' ']);
-        return format!("{ours} `{name}`{}{rest}", did_you_mean(name, known));
+    match unknown(message) {
+        Some(Unknown {
+            before,
+            what,
+            name,
+            after,
+        }) => {
+            let known = after.split('`').skip(1).step_by(2);
+            let expected = after.lines().next().unwrap_or_default();
+            let expected = expected.trim_start_matches([',', ' ']);
+            let hint = did_you_mean(name, known);
+            format!("{before}unknown {what} `{name}`{hint}{expected}")
+        }
+        None => in_toml_words(&message.replace("missing field", "missing key")),
     }
-    in_toml_words(&message.replace("missing field", "missing key"))
+}
+
+/// The key or choice that serde does not know, where `message` is about one.
+pub fn unknown_name(message: &str) -> Option<&str> {
+    unknown(message).map(|unknown| unknown.name)
+}
+
+/// Serde's message about a name that it does not know.
+struct Unknown<'a> {
+    /// What stands before it, such as the place.
+    before: &'a str,
+    what: &'static str,
+    name: &'a str,
+    /// The list of known names.
+    after: &'a str,
+}
+
+fn unknown(message: &str) -> Option<Unknown<'_>> {
+    let kinds = [("unknown field `", "key"), ("unknown variant `", "choice")];
+    kinds.into_iter().find_map(|(words, what)| {
+        let (before, rest) = message.split_once(words)?;
+        let (name, after) = rest.split_once('`')?;
+        Some(Unknown {
+            before,
+            what,
+            name,
+            after,
+        })
+    })
 }
 
 /// Puts the types of Rust that serde expected into TOML's words, such as `an integer` for `i64`.
-pub fn in_toml_words(message: &str) -> String {
+fn in_toml_words(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once("expected ") else {
         return message.to_string();
     };

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::toml_file::{explain, read_toml};
+use crate::file::{explain, read_toml};
 
 /// The key that names the other file: its path from this one's folder, without `.toml`.
 const KEY: &str = "extends";
@@ -43,7 +43,7 @@ pub fn read_extended_table(path: &Path) -> Result<Table> {
 ///
 /// # Errors
 /// As [`read_extended`].
-pub(crate) fn set_in(path: &Path, key: &str) -> Result<Option<PathBuf>> {
+pub fn set_in(path: &Path, key: &str) -> Result<Option<PathBuf>> {
     let mut at = path.to_path_buf();
     for _ in 0..=DEPTH {
         let table: Table = read_toml(&at)?;

@@ -1,10 +1,10 @@
 //! The name somebody probably meant.
 
-/// The candidate nearest to `name`, if it is near enough for a likely typo: at most a third of the letters differ (two
-/// for short names), or one name is a part of the other.
+/// The candidate nearest to `name`, if it is near enough for a likely typo: at most two fifths of the letters differ
+/// (two for short names), or one name is a part of the other.
 pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
-    let slip = (wanted.chars().count() / 3).max(2);
+    let slip = (wanted.chars().count() * 2 / 5).max(2);
     candidates
         .into_iter()
         .filter_map(|candidate| {
@@ -21,16 +21,13 @@ pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
 }
 
 /// `` `a`, `b` `` for use in an error.
-pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
 
 /// `` ; did you mean `x`? `` or a bare semicolon, to join an unknown name and the list of known ones.
-pub(crate) fn did_you_mean<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> String {
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     near(name, candidates).map_or_else(
         || "; ".to_string(),
         |near| format!("; did you mean `{near}`? "),
