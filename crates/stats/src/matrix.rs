@@ -32,6 +32,8 @@ pub trait Kernels: Sized {
     fn add_rows(x: &Dense<Self>, factors: &[f64], sum: &mut [f64]);
     /// The products of the centred columns with each other, `[columns, columns]`.
     fn gram(x: &Dense<Self>, means: &[f64]) -> Vec<f64>;
+    /// The products of the columns with each other in single precision, `[columns, columns]`.
+    fn rough_gram(x: &Dense<Self>) -> Vec<f32>;
 }
 
 /// A dense matrix, row after row.

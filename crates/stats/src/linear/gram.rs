@@ -1,25 +1,116 @@
 //! The products of the centred columns of a matrix with each other.
 
-use super::wide::{LANES, Unit, Work, wide};
+use super::wide::{LANES, SINGLES, Unit, Work, wide};
 use crate::matrix::{Dense, Real};
 
 /// Rows copied, centred, into one block, which stays in the second cache, two panels of it in the first.
 const ROWS: usize = 128;
 /// Number of columns of a panel, in which the block is stored row by row.
-const WIDE: usize = 2 * LANES;
+const WIDE: usize = 16;
 /// Number of columns of one panel that are multiplied with a whole panel at a time, as a tile of products kept in
 /// registers over a block.
 const TALL: usize = 8;
 
 /// A row of a panel.
-type Strip = [f64; WIDE];
+type Strip<N> = [N; WIDE];
+
+/// Precision in which products are added up.
+pub(super) trait Precision: Copy + Default {
+    /// A strip in the registers of a unit.
+    type Vector<U: Unit>: Copy;
+
+    fn of(value: f64) -> Self;
+    fn splat<U: Unit>(unit: U, value: Self) -> Self::Vector<U>;
+    fn load<U: Unit>(unit: U, strip: &Strip<Self>) -> Self::Vector<U>;
+    fn store<U: Unit>(unit: U, from: Self::Vector<U>, to: &mut Strip<Self>);
+    fn multiply_add<U: Unit>(
+        unit: U,
+        a: Self::Vector<U>,
+        b: Self::Vector<U>,
+        c: Self::Vector<U>,
+    ) -> Self::Vector<U>;
+}
+
+impl Precision for f64 {
+    type Vector<U: Unit> = [U::Vector; WIDE / LANES];
+
+    fn of(value: f64) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn splat<U: Unit>(unit: U, value: Self) -> Self::Vector<U> {
+        [unit.splat(value); WIDE / LANES]
+    }
+
+    #[inline(always)]
+    fn load<U: Unit>(unit: U, strip: &Strip<Self>) -> Self::Vector<U> {
+        let halves = strip.as_chunks::<LANES>().0;
+        [unit.load(&halves[0]), unit.load(&halves[1])]
+    }
+
+    #[inline(always)]
+    fn store<U: Unit>(unit: U, from: Self::Vector<U>, to: &mut Strip<Self>) {
+        let halves = to.as_chunks_mut::<LANES>().0;
+        unit.store(from[0], &mut halves[0]);
+        unit.store(from[1], &mut halves[1]);
+    }
+
+    #[inline(always)]
+    fn multiply_add<U: Unit>(
+        unit: U,
+        a: Self::Vector<U>,
+        b: Self::Vector<U>,
+        c: Self::Vector<U>,
+    ) -> Self::Vector<U> {
+        [
+            unit.multiply_add(a[0], b[0], c[0]),
+            unit.multiply_add(a[1], b[1], c[1]),
+        ]
+    }
+}
+
+const _: () = assert!(WIDE == SINGLES && WIDE == 2 * LANES);
+
+impl Precision for f32 {
+    type Vector<U: Unit> = U::Singles;
+
+    fn of(value: f64) -> Self {
+        value as f32
+    }
+
+    #[inline(always)]
+    fn splat<U: Unit>(unit: U, value: Self) -> Self::Vector<U> {
+        unit.splat_singles(value)
+    }
+
+    #[inline(always)]
+    fn load<U: Unit>(unit: U, strip: &Strip<Self>) -> Self::Vector<U> {
+        unit.load_singles(strip)
+    }
+
+    #[inline(always)]
+    fn store<U: Unit>(unit: U, from: Self::Vector<U>, to: &mut Strip<Self>) {
+        unit.store_singles(from, to);
+    }
+
+    #[inline(always)]
+    fn multiply_add<U: Unit>(
+        unit: U,
+        a: Self::Vector<U>,
+        b: Self::Vector<U>,
+        c: Self::Vector<U>,
+    ) -> Self::Vector<U> {
+        unit.multiply_add_singles(a, b, c)
+    }
+}
 
 /// (X - 1 mᵀ)ᵀ (X - 1 mᵀ), full, row after row: `[columns, columns]`.
-pub(super) fn gram<T: Real>(x: &Dense<T>, means: &[f64]) -> Vec<f64> {
+pub(super) fn gram<T: Real, P: Precision>(x: &Dense<T>, means: &[f64]) -> Vec<P> {
     let columns = x.n_columns();
     let width = columns.next_multiple_of(WIDE);
-    let mut products = vec![0.0; width * width];
-    let mut block = vec![[0.0; WIDE]; width / WIDE * ROWS];
+    let mut products = vec![P::default(); width * width];
+    let mut block = vec![[P::default(); WIDE]; width / WIDE * ROWS];
     for from in (0..x.n_rows()).step_by(ROWS) {
         let rows = ROWS.min(x.n_rows() - from);
         for k in 0..rows {
@@ -27,7 +118,7 @@ pub(super) fn gram<T: Real>(x: &Dense<T>, means: &[f64]) -> Vec<f64> {
             for (panel, (values, means)) in strips.enumerate() {
                 let to = &mut block[panel * rows + k];
                 for ((to, &value), mean) in to.iter_mut().zip(values).zip(means) {
-                    *to = value.into() - mean;
+                    *to = P::of(value.into() - mean);
                 }
             }
         }
@@ -37,7 +128,7 @@ pub(super) fn gram<T: Real>(x: &Dense<T>, means: &[f64]) -> Vec<f64> {
             products: &mut products,
         });
     }
-    let mut full = vec![0.0; columns * columns];
+    let mut full = vec![P::default(); columns * columns];
     for i in 0..columns {
         for j in 0..columns {
             // Only tiles on and above the diagonal were filled.
@@ -49,14 +140,14 @@ pub(super) fn gram<T: Real>(x: &Dense<T>, means: &[f64]) -> Vec<f64> {
 }
 
 /// Adds the products of some rows.
-struct Block<'a> {
+struct Block<'a, P> {
     /// `[panels, rows]`
-    panels: &'a [Strip],
+    panels: &'a [Strip<P>],
     rows: usize,
-    products: &'a mut [f64],
+    products: &'a mut [P],
 }
 
-impl Work for Block<'_> {
+impl<P: Precision> Work for Block<'_, P> {
     type Output = ();
 
     #[inline(always)]
@@ -67,13 +158,12 @@ impl Work for Block<'_> {
                 for half in 0..WIDE / TALL {
                     let from = half * TALL;
                     let sums = tile(unit, left, from, right);
-                    for (k, sums) in sums.iter().enumerate() {
+                    for (k, &sum) in sums.iter().enumerate() {
                         let at = (i * WIDE + from + k) * width + j * WIDE;
-                        let to = self.products[at..at + WIDE].as_chunks_mut::<LANES>().0;
-                        for (to, sum) in to.iter_mut().zip(sums) {
-                            let sum = unit.multiply_add(*sum, unit.splat(1.0), unit.load(to));
-                            unit.store(sum, to);
-                        }
+                        let to = self.products[at..].first_chunk_mut().expect("a strip");
+                        let one = P::splat(unit, P::of(1.0));
+                        let sum = P::multiply_add(unit, sum, one, P::load(unit, to));
+                        P::store(unit, sum, to);
                     }
                 }
             }
@@ -83,22 +173,18 @@ impl Work for Block<'_> {
 
 /// The products of some columns of one panel, those after `from`, with all of another.
 #[inline(always)]
-fn tile<U: Unit>(
+fn tile<U: Unit, P: Precision>(
     unit: U,
-    left: &[Strip],
+    left: &[Strip<P>],
     from: usize,
-    right: &[Strip],
-) -> [[U::Vector; WIDE / LANES]; TALL] {
-    let mut sums = [[unit.splat(0.0); WIDE / LANES]; TALL];
+    right: &[Strip<P>],
+) -> [P::Vector<U>; TALL] {
+    let mut sums = [P::splat(unit, P::default()); TALL];
     for (left, right) in left.iter().zip(right) {
-        let left: &[f64; TALL] = left[from..].first_chunk().expect("a part of a panel");
-        let right = right.as_chunks::<LANES>().0;
-        let right = [unit.load(&right[0]), unit.load(&right[1])];
+        let left: &[P; TALL] = left[from..].first_chunk().expect("a part of a panel");
+        let right = P::load(unit, right);
         for k in 0..TALL {
-            let by = unit.splat(left[k]);
-            for (sum, right) in sums[k].iter_mut().zip(&right) {
-                *sum = unit.multiply_add(by, *right, *sum);
-            }
+            sums[k] = P::multiply_add(unit, P::splat(unit, left[k]), right, sums[k]);
         }
     }
     sums
@@ -116,7 +202,8 @@ mod tests {
             .collect();
         let x = Dense::new(&values, columns);
         let means = x.means();
-        let found = gram(&x, &means);
+        let found: Vec<f64> = gram(&x, &means);
+        let single: Vec<f32> = gram(&x, &means);
         for i in 0..columns {
             for j in 0..columns {
                 let plain: f64 = x
@@ -127,6 +214,11 @@ mod tests {
                     (found[i * columns + j] - plain).abs() < 1e-10,
                     "{i} {j}: {} {plain}",
                     found[i * columns + j]
+                );
+                let single = f64::from(single[i * columns + j]);
+                assert!(
+                    (single - plain).abs() < 1e-4 * plain.abs().max(1.0),
+                    "{single} {plain}"
                 );
             }
         }

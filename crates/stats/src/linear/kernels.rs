@@ -44,6 +44,10 @@ macro_rules! kernels {
             fn gram(x: &Dense<Self>, means: &[f64]) -> Vec<f64> {
                 gram::gram(x, means)
             }
+
+            fn rough_gram(x: &Dense<Self>) -> Vec<f32> {
+                gram::gram(x, &vec![0.0; x.n_columns()])
+            }
         }
     };
 }

@@ -23,7 +23,7 @@ pub(super) trait Objective {
     /// Evaluates it at `x`, and writes its gradient there into `gradient`.
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 
-    /// Largest absolute entry of a gradient, in the coordinates that the tolerance applies to.
+    /// Largest absolute entry of the gradient of the latest evaluation, in the coordinates that the tolerance applies to.
     fn largest(&self, gradient: &[f64]) -> f64;
 
     /// Share of the first direction that is tried first. Steepest descent does not determine a length, so that it is a

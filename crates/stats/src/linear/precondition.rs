@@ -31,12 +31,12 @@ impl Curvature {
         let variance = shares.map(|p| p * (1.0 - p)).sum::<f64>() / counts.len() as f64;
         let scale = variance / some.n_rows() as f64;
 
-        let products = T::gram(&some, &vec![0.0; columns]);
+        let products = T::rough_gram(&some);
         let n = columns + 1;
         let mut h = vec![0.0; n * n];
         for (to, from) in h.chunks_exact_mut(n).zip(products.chunks_exact(columns)) {
             for (to, from) in to.iter_mut().zip(from) {
-                *to = scale * from;
+                *to = scale * f64::from(*from);
             }
         }
         for (j, mean) in T::means(&some).into_iter().enumerate() {
@@ -48,7 +48,7 @@ impl Curvature {
     }
 
     /// Triangle of H with a penalty of this `strength`. `None` if the factorisation fails.
-    pub fn triangle(&self, strength: f64) -> Option<Cholesky> {
+    pub fn triangle(&self, strength: f64) -> Option<Cholesky<f32>> {
         let (mut h, n) = (self.h.clone(), self.columns + 1);
         let trace: f64 = h.iter().step_by(n + 1).sum();
         let least = LEAST * trace / n as f64;
@@ -56,25 +56,27 @@ impl Curvature {
             h[j * (n + 1)] += strength;
         }
         h.iter_mut().step_by(n + 1).for_each(|h| *h += least);
-        Cholesky::new(h, n)
+        Some(Cholesky::new(h, n)?.rounded())
     }
 }
 
 /// An objective of one or more outputs as a function of Lᵀ times the parameters of each.
 pub(super) struct Preconditioned<'a, O> {
     of: &'a mut O,
-    triangle: &'a Cholesky,
+    triangle: &'a Cholesky<f32>,
     /// The parameters of the objective.
     point: Vec<f64>,
+    /// Its largest gradient entry at the point of the latest evaluation.
+    largest: f64,
 }
 
 impl<'a, O: Objective> Preconditioned<'a, O> {
-    pub fn new(of: &'a mut O, triangle: &'a Cholesky, n: usize) -> Self {
-        let point = vec![0.0; n];
+    pub fn new(of: &'a mut O, triangle: &'a Cholesky<f32>, n: usize) -> Self {
         Self {
             of,
             triangle,
-            point,
+            point: vec![0.0; n],
+            largest: f64::INFINITY,
         }
     }
 
@@ -94,18 +96,15 @@ impl<O: Objective> Objective for Preconditioned<'_, O> {
             self.triangle.backward(output);
         }
         let value = self.of.evaluate(&self.point, gradient);
+        self.largest = self.of.largest(gradient);
         for output in gradient.chunks_exact_mut(self.triangle.n()) {
             self.triangle.forward(output);
         }
         value
     }
 
-    fn largest(&self, gradient: &[f64]) -> f64 {
-        let outputs = gradient.chunks_exact(self.triangle.n());
-        let gradient: Vec<f64> = outputs
-            .flat_map(|output| self.triangle.times(output))
-            .collect();
-        self.of.largest(&gradient)
+    fn largest(&self, _gradient: &[f64]) -> f64 {
+        self.largest
     }
 
     /// Newton's step, were H exact.

@@ -1,16 +1,19 @@
 //! Loops for the vector units of the machine they run on.
 //!
 //! Left to the compiler, a loop over four rows becomes shuffles between them, at a quarter of the speed. So vectors are
-//! named: eight 64-bit numbers whatever the unit, so that each adds in the same order.
+//! named: eight 64-bit numbers whatever the unit, or sixteen of 32 bits, so that each adds in the same order.
 
 use std::array;
 
 /// Numbers in a vector.
 pub const LANES: usize = 8;
+/// Numbers of single precision in a vector.
+pub const SINGLES: usize = 16;
 
-/// Vector unit that works on eight numbers at once.
+/// Vector unit that works on eight numbers at once, or on sixteen of single precision.
 pub trait Unit: Copy {
     type Vector: Copy;
+    type Singles: Copy;
 
     /// Repeats a number eight times.
     fn splat(self, value: f64) -> Self::Vector;
@@ -20,6 +23,18 @@ pub trait Unit: Copy {
     fn store(self, from: Self::Vector, to: &mut [f64; LANES]);
     /// a b + c, rounded once.
     fn multiply_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+
+    /// Repeats a number sixteen times.
+    fn splat_singles(self, value: f32) -> Self::Singles;
+    fn load_singles(self, values: &[f32; SINGLES]) -> Self::Singles;
+    fn store_singles(self, from: Self::Singles, to: &mut [f32; SINGLES]);
+    /// a b + c, rounded once.
+    fn multiply_add_singles(
+        self,
+        a: Self::Singles,
+        b: Self::Singles,
+        c: Self::Singles,
+    ) -> Self::Singles;
 
     /// Sum of the eight: of the halves, then of the halves of that.
     fn sum(self, of: Self::Vector) -> f64;
@@ -76,6 +91,7 @@ struct Plain;
 
 impl Unit for Plain {
     type Vector = [f64; LANES];
+    type Singles = [f32; SINGLES];
 
     #[inline(always)]
     fn splat(self, value: f64) -> [f64; LANES] {
@@ -95,6 +111,37 @@ impl Unit for Plain {
     #[inline(always)]
     fn store(self, from: [f64; LANES], to: &mut [f64; LANES]) {
         *to = from;
+    }
+
+    #[inline(always)]
+    fn splat_singles(self, value: f32) -> [f32; SINGLES] {
+        [value; SINGLES]
+    }
+
+    #[inline(always)]
+    fn load_singles(self, values: &[f32; SINGLES]) -> [f32; SINGLES] {
+        *values
+    }
+
+    #[inline(always)]
+    fn store_singles(self, from: [f32; SINGLES], to: &mut [f32; SINGLES]) {
+        *to = from;
+    }
+
+    #[inline(always)]
+    fn multiply_add_singles(
+        self,
+        a: [f32; SINGLES],
+        b: [f32; SINGLES],
+        c: [f32; SINGLES],
+    ) -> [f32; SINGLES] {
+        array::from_fn(|k| {
+            if cfg!(target_arch = "x86_64") {
+                a[k] * b[k] + c[k]
+            } else {
+                a[k].mul_add(b[k], c[k])
+            }
+        })
     }
 
     #[inline(always)]
@@ -120,7 +167,7 @@ impl Unit for Plain {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{LANES, Unit, Work};
+    use super::{LANES, SINGLES, Unit, Work};
 
     #[target_feature(enable = "avx512f")]
     pub fn with_avx512<W: Work>(work: W) -> W::Output {
@@ -149,6 +196,7 @@ mod x86 {
 
     impl Unit for Avx512 {
         type Vector = __m512d;
+        type Singles = __m512;
 
         #[inline(always)]
         fn splat(self, value: f64) -> __m512d {
@@ -175,6 +223,30 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn splat_singles(self, value: f32) -> __m512 {
+            // SAFETY: see `Avx512`.
+            unsafe { _mm512_set1_ps(value) }
+        }
+
+        #[inline(always)]
+        fn load_singles(self, values: &[f32; SINGLES]) -> __m512 {
+            // SAFETY: see `Avx512`; sixteen numbers are there to be read.
+            unsafe { _mm512_loadu_ps(values.as_ptr()) }
+        }
+
+        #[inline(always)]
+        fn store_singles(self, from: __m512, to: &mut [f32; SINGLES]) {
+            // SAFETY: see `Avx512`; there is room for sixteen numbers.
+            unsafe { _mm512_storeu_ps(to.as_mut_ptr(), from) }
+        }
+
+        #[inline(always)]
+        fn multiply_add_singles(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+            // SAFETY: see `Avx512`.
+            unsafe { _mm512_fmadd_ps(a, b, c) }
+        }
+
+        #[inline(always)]
         fn sum(self, of: __m512d) -> f64 {
             // SAFETY: see `Avx512`.
             unsafe {
@@ -196,6 +268,7 @@ mod x86 {
 
     impl Unit for Avx2 {
         type Vector = [__m256d; 2];
+        type Singles = [__m256; 2];
 
         #[inline(always)]
         fn splat(self, value: f64) -> [__m256d; 2] {
@@ -229,6 +302,45 @@ mod x86 {
             unsafe {
                 _mm256_storeu_pd(to, low);
                 _mm256_storeu_pd(to.add(4), high);
+            }
+        }
+
+        #[inline(always)]
+        fn splat_singles(self, value: f32) -> [__m256; 2] {
+            // SAFETY: see `Avx2`.
+            unsafe { [_mm256_set1_ps(value); 2] }
+        }
+
+        #[inline(always)]
+        fn load_singles(self, values: &[f32; SINGLES]) -> [__m256; 2] {
+            let from = values.as_ptr();
+            // SAFETY: see `Avx2`; sixteen numbers are there to be read.
+            unsafe { [_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))] }
+        }
+
+        #[inline(always)]
+        fn store_singles(self, [low, high]: [__m256; 2], to: &mut [f32; SINGLES]) {
+            let to = to.as_mut_ptr();
+            // SAFETY: see `Avx2`; there is room for sixteen numbers.
+            unsafe {
+                _mm256_storeu_ps(to, low);
+                _mm256_storeu_ps(to.add(8), high);
+            }
+        }
+
+        #[inline(always)]
+        fn multiply_add_singles(
+            self,
+            a: [__m256; 2],
+            b: [__m256; 2],
+            c: [__m256; 2],
+        ) -> [__m256; 2] {
+            // SAFETY: see `Avx2`.
+            unsafe {
+                [
+                    _mm256_fmadd_ps(a[0], b[0], c[0]),
+                    _mm256_fmadd_ps(a[1], b[1], c[1]),
+                ]
             }
         }
 
