@@ -4,6 +4,7 @@ use anyhow::Result;
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_data::characters::CHARACTERS;
 use totune_data::{Encoded, Padded};
+use totune_model::fused::upload_ids;
 use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, Words};
 
 use crate::cache::EntryLayer;
@@ -19,7 +20,7 @@ pub(crate) fn padded(rows: &[&Encoded], pad_id: u32, device: &Device) -> TokenBa
     if !padded.characters.is_empty() {
         let ids: Vec<i64> = padded.characters.into_iter().map(i64::from).collect();
         let shape = [padded.batch, padded.seq, CHARACTERS];
-        batch.characters = Some(Tensor::from_data(TensorData::new(ids, shape), device));
+        batch.characters = Some(upload_ids(TensorData::new(ids, shape), device));
     }
     batch
 }

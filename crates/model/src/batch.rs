@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::fused::Unpadding;
+use crate::fused::{Unpadding, upload, upload_ids};
 
 /// Bias on the attention scores of a hidden key, as in BERT's released code: large enough that its probability is exactly
 /// zero in f32.
@@ -84,11 +84,11 @@ impl TokenBatch {
         let padded = mask.iter().any(|real| !real);
         let mask = padded.then(|| {
             let values: Vec<f32> = mask.iter().map(|&real| f32::from(u8::from(real))).collect();
-            Tensor::from_data(TensorData::new(values, shape), device)
+            upload(TensorData::new(values, shape), device)
         });
         Self {
-            ids: Tensor::from_data(TensorData::new(ids, shape), device),
-            type_ids: Tensor::from_data(TensorData::new(type_ids, shape), device),
+            ids: upload_ids(TensorData::new(ids, shape), device),
+            type_ids: upload_ids(TensorData::new(type_ids, shape), device),
             mask,
             unpadding,
             characters: None,

@@ -8,6 +8,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::Rng;
 use totune_adapt::Dtype;
 use totune_data::stream;
+use totune_model::fused::upload_ids;
 use totune_model::{MaskedLm, MaskedLmConfig, Pass, RandomWeights, TokenBatch, Weights};
 
 use crate::masking::{Hidden, hide};
@@ -197,7 +198,7 @@ impl Batch {
         let batch = TokenBatch::new(self.ids, vec![0; n], &vec![true; n], self.shape, device);
         let ints = |values: Vec<i64>| {
             let n = values.len();
-            Tensor::from_data(TensorData::new(values, [n]), device)
+            upload_ids(TensorData::new(values, [n]), device)
         };
         let targets = self.targets.iter().map(|&id| i64::from(id)).collect();
         (batch, ints(self.places), ints(targets))

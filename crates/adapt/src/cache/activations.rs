@@ -2,6 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
+use totune_model::fused::upload;
 
 use super::bytes::Bytes;
 use super::{EntryLayer, StoredDtype};
@@ -129,7 +130,7 @@ impl Activations {
             assert!(tokens <= seq, "{tokens} tokens do not fit {seq}");
             self.read(place, &mut row[..tokens * width]);
         }
-        Tensor::from_data(TensorData::new(values, [places.len(), seq, width]), device)
+        upload(TensorData::new(values, [places.len(), seq, width]), device)
     }
 
     /// Reads the activations of an example into `to`, which is as long as they are.

@@ -10,6 +10,7 @@
 use burn::tensor::activation::log_sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
 use totune_data::Target;
+use totune_model::fused::upload;
 
 use super::Predicted;
 
@@ -66,9 +67,8 @@ impl Wanted {
     /// The same on a device.
     pub fn on(self, device: &Device) -> Terms {
         let shape = [self.positive.len() / self.outputs.max(1), self.outputs];
-        let tensor = |values: Vec<f32>| -> Tensor<2> {
-            Tensor::from_data(TensorData::new(values, shape), device)
-        };
+        let tensor =
+            |values: Vec<f32>| -> Tensor<2> { upload(TensorData::new(values, shape), device) };
         let pairs = || self.positive.iter().zip(&self.weights);
         Terms {
             of_positive: tensor(pairs().map(|(y, [weight, _])| y * weight).collect()),

@@ -2,6 +2,7 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_data::Target;
+use totune_model::fused::upload_ids;
 use totune_model::{Output, Tags};
 
 use super::{Predicted, largest};
@@ -57,7 +58,7 @@ pub(super) fn padded<'a>(
             *to = tag as i64;
         }
     }
-    Tensor::from_data(TensorData::new(padded, [batch, words]), device)
+    upload_ids(TensorData::new(padded, [batch, words]), device)
 }
 
 pub(super) fn tags(output: Output) -> Tags {

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use totune_data::Target;
-use totune_model::fused::cross_entropy;
+use totune_model::fused::{cross_entropy, upload, upload_ids};
 use totune_model::{Output, Tags};
 
 use super::binary::{Terms, Wanted as Binary};
@@ -55,7 +55,7 @@ impl Objective {
             }
             Self::Score {} => {
                 let values: Vec<f32> = targets.iter().map(|target| value(target) as f32).collect();
-                Wanted::Scores(Tensor::from_data(TensorData::new(values, [n, 1]), device))
+                Wanted::Scores(upload(TensorData::new(values, [n, 1]), device))
             }
             Self::Tags { .. } => {
                 let rows = targets.iter().map(|target| tags_of(target));
@@ -102,5 +102,5 @@ impl Wanted {
 
 fn integers(values: Vec<i64>, device: &Device) -> Tensor<1, Int> {
     let n = values.len();
-    Tensor::from_data(TensorData::new(values, [n]), device)
+    upload_ids(TensorData::new(values, [n]), device)
 }

@@ -44,6 +44,16 @@ pub fn is_cpu(device: &Device) -> bool {
     )
 }
 
+/// LibTorch's name of `device`, if it is one of its GPUs.
+pub fn gpu(device: &Device) -> Option<tch::Device> {
+    match device.clone().inner().as_dispatch() {
+        DispatchDevice::LibTorch(device) if *device != LibTorchDevice::Cpu => {
+            Some((*device).into())
+        }
+        _ => None,
+    }
+}
+
 /// The GPUs that LibTorch can use, all set to compute f32 in full; none without a driver, or where LibTorch has no CUDA.
 pub fn cuda_devices() -> Vec<Device> {
     // Opening a CUDA device in burn where LibTorch has none panics, so LibTorch is asked first.

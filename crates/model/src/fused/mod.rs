@@ -30,6 +30,7 @@ mod softmax_loss;
 mod tensor_memory;
 mod transformer;
 mod unpadding;
+mod upload;
 
 pub use adamw::{
     AdamW, AdamWConfig, GradientNorm, ParameterMoments, Rate, clip_global_norm, reads_at_once,
@@ -64,6 +65,7 @@ pub use transformer::{
 pub(crate) use transformer::{adapted, merged};
 pub use unpadding::Unpadding;
 pub(crate) use unpadding::{padded, unpadded};
+pub use upload::{upload, upload_ids};
 
 /// No GPU is used without LibTorch.
 #[cfg(not(feature = "tch"))]

@@ -1,21 +1,15 @@
 //! Error messages for names that do not exist: the nearest one that does, and the whole list.
 
-use totune_toml::{near, unknown_name};
+use totune_toml::{did_you_mean, unknown_name};
 
-/// "unknown paper `hart2002`; did you mean `hart2020`? There are: …"
+/// "unknown paper `hart2002`; did you mean `hart2020`? there are: …"
 pub(crate) fn unknown(what: &str, name: &str, existing: &[&str]) -> String {
-    let mut message = format!("unknown {what} `{name}`");
-    if let Some(near) = near(name, existing.iter().copied()) {
-        message.push_str(&format!("; did you mean `{near}`?"));
-    } else {
-        message.push(';');
-    }
-    if existing.is_empty() {
-        message.push_str(" there are none");
-    } else {
-        message.push_str(&format!(" there are: {}", existing.join(", ")));
-    }
-    message
+    let hint = did_you_mean(name, existing.iter().copied());
+    let all = match existing {
+        [] => "there are none".to_string(),
+        names => format!("there are: {}", names.join(", ")),
+    };
+    format!("unknown {what} `{name}`{hint}{all}")
 }
 
 /// Rewrites serde's "unknown field `x`, expected one of `a`, `b`" in our words, with the line of the key and the
