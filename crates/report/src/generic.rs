@@ -14,8 +14,8 @@ use totune_toml::read_extended;
 
 use crate::arms::titles;
 
-/// Metrics by which a dataset is shown where its card names none, the first that its runs have.
-const METRICS: [&str; 8] = [
+/// Metrics by which a dataset is shown where nothing names one, the first that its runs have.
+pub(crate) const USUAL_METRICS: [&str; 8] = [
     "span-f1",
     "quadratic-kappa",
     "accuracy",
@@ -43,13 +43,18 @@ pub(crate) fn report_file(
     let project_root = card_folders.first().copied().unwrap_or(Path::new(""));
     let arms = arms(&project_root.join("experiments").join(paper), rows)?;
     let datasets: BTreeSet<&str> = own(rows).map(|run| run.dataset.as_str()).collect();
-    let group = |arm: &Arm| anyhow::Ok((arm.id(), toml::Value::Table(arm.group()?)));
-    let groups = arms.iter().map(group).collect::<Result<Table>>()?;
-    let task = |dataset: &&str| {
+    let arm_ids = ids(arms.iter().map(Arm::text));
+    let group =
+        |(arm, id): (&Arm, &String)| anyhow::Ok((id.clone(), toml::Value::Table(arm.group()?)));
+    let groups = arms.iter().zip(&arm_ids).map(group);
+    let groups = groups.collect::<Result<Table>>()?;
+    let task_ids = ids(datasets.iter().map(ToString::to_string));
+    let task = |(dataset, id): (&&str, &String)| {
         let task = task(card_folders, dataset, rows)?;
-        anyhow::Ok((dataset.to_string(), toml::Value::Table(task)))
+        anyhow::Ok((id.clone(), toml::Value::Table(task)))
     };
-    let tasks = datasets.iter().map(task).collect::<Result<Table>>()?;
+    let tasks = datasets.iter().zip(&task_ids).map(task);
+    let tasks = tasks.collect::<Result<Table>>()?;
     let question = "Every arm of these experiments on every dataset; a `report.toml` next to them would say what else to show.";
     let about = texts([
         ("title", paper),
@@ -63,9 +68,9 @@ pub(crate) fn report_file(
         ("title", "Scores on test"),
         ("stub", "Strategy"),
     ]);
-    let of_datasets = datasets.iter().map(|dataset| texts([("task", *dataset)]));
+    let of_datasets = task_ids.iter().map(|id| texts([("task", &**id)]));
     table.insert("column".into(), of_datasets.collect::<Vec<_>>().into());
-    let of_arms = arms.iter().map(|arm| texts([("group", &*arm.id())]));
+    let of_arms = arm_ids.iter().map(|id| texts([("group", &**id)]));
     table.insert("row".into(), of_arms.collect::<Vec<_>>().into());
     let file = [
         ("paper", about.into()),
@@ -83,6 +88,23 @@ fn texts<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Table {
     pairs
         .map(|(key, text)| (key.to_string(), text.into()))
         .collect()
+}
+
+/// An id for each text, of lower-case letters, digits and hyphens; one that is there already gets a number.
+fn ids(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for text in texts {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let text: String = text.to_lowercase().chars().map(plain).collect();
+        let id = match text.trim_matches('-') {
+            "" => "unnamed",
+            id => id,
+        };
+        let numbered = (2..).map(|number| format!("{id}-{number}"));
+        let mut candidates = std::iter::once(id.to_owned()).chain(numbered);
+        ids.extend(candidates.find(|id| !ids.contains(id)));
+    }
+    ids
 }
 
 /// The runs without the trials of searches.
@@ -120,14 +142,13 @@ impl PartialOrd for Setting {
 }
 
 impl Arm {
-    fn id(&self) -> String {
+    /// What tells it from the others.
+    fn text(&self) -> String {
         let mut text = format!("{}-{}", self.experiment, self.name);
         for (path, Setting(value)) in &self.settings {
             text += &format!("-{path}-{value}");
         }
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let text: String = text.to_lowercase().chars().map(plain).collect();
-        text.trim_matches('-').to_string()
+        text
     }
 
     fn group(&self) -> Result<Table> {
@@ -269,9 +290,26 @@ fn scored_by(rows: &StoredTables, dataset: &str) -> String {
     let scored = rows.evals.iter();
     let scored = scored.filter(|eval| ids.contains(eval.run_id.as_str()));
     let metrics: BTreeSet<&str> = scored.map(|eval| eval.metric.as_str()).collect();
-    let usual = METRICS.into_iter().find(|metric| metrics.contains(metric));
+    let usual = USUAL_METRICS
+        .into_iter()
+        .find(|metric| metrics.contains(metric));
     usual
         .or(metrics.first().copied())
         .unwrap_or("accuracy")
         .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_has_an_id_of_its_own() {
+        let texts = ["My_data", "my-data", "a-b.c", "ä", "§"];
+        let found = ids(texts.into_iter().map(str::to_owned));
+        assert_eq!(
+            found,
+            ["my-data", "my-data-2", "a-b-c", "unnamed", "unnamed-2"]
+        );
+    }
 }

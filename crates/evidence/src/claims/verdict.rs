@@ -154,14 +154,13 @@ impl Rule {
         let expected = found.estimate.is_none_or(|estimate| {
             let theirs = estimate.error * (found.n / self.paper_runs).sqrt();
             let Interval { low, high } = estimate.prediction(theirs, 1.0 - ALPHA);
-            // The printed value was rounded.
-            low <= paper + half_digit(paper) && paper - half_digit(paper) <= high
+            low <= paper + rounding(paper) && paper - rounding(paper) <= high
         });
         if !expected {
             lacks.push("the printed size is outside the 95 % prediction interval");
         }
         // A prediction interval is the wider the less is known, so it does not suffice by itself.
-        if found.difference > 2.0 * (paper + half_digit(paper)) {
+        if found.difference > 2.0 * (paper + rounding(paper)) {
             lacks.push("it is more than twice the printed size");
         }
         lacks
@@ -262,6 +261,13 @@ pub(crate) fn of_limits(kept: bool) -> Verdict {
     }
 }
 
+/// What rounding can have taken from a printed difference. A fraction was printed as percent or points: 0.1 in TOML was
+/// 0.10 on paper.
+fn rounding(paper: f64) -> f64 {
+    let half = half_digit(paper);
+    if paper < 1.0 { half.min(0.005) } else { half }
+}
+
 /// Half of the last digit a number was printed with.
 pub(crate) fn half_digit(value: f64) -> f64 {
     0.5 * 10f64.powi(-(decimals(value) as i32))
@@ -345,6 +351,8 @@ mod tests {
             // Half of the printed size could be the true one; far more than the printed size is another finding.
             (0.03, 0.005, 0.05, Verdict::Direction),
             (0.30, 0.005, 0.03, Verdict::Direction),
+            // 0.1 was printed as 0.10.
+            (0.17, 0.005, 0.10, Verdict::Direction),
             (0.10, 0.030, 0.03, Verdict::Direction),
             (0.03, 0.03, 0.03, Verdict::NotDecided),
             (-0.03, 0.005, 0.03, Verdict::Contradicted),

@@ -162,7 +162,11 @@ impl Entry {
         let compared = compare(&a.sample, &b.sample, unit).ok();
         Self {
             paper,
-            mean: a.mean.zip(b.mean).map(|(a, b)| a - b),
+            // Of the seeds that both have, as the interval is.
+            mean: match &compared {
+                Some(compared) => Some(compared.difference),
+                None => a.mean.zip(b.mean).map(|(a, b)| a - b),
+            },
             interval: compared.map(|compared| compared.interval),
             sd: None,
             n: a.n.min(b.n),

@@ -118,12 +118,6 @@ impl<'a> PairedComparison<'a> {
     ) -> Result<Numbers<'a>, String> {
         for on in &self.on {
             for (title, side) in [(&self.title_a, &on.a), (&self.title_b, &on.b)] {
-                if side.is_folds() {
-                    let task = &on.task.title;
-                    return Err(format!(
-                        "{title} on {task}: its runs are folds, which this quantity does not compare"
-                    ));
-                }
                 if side.is_missing() {
                     let note = side.note.as_deref().unwrap_or("no run");
                     return Err(format!("{title} on {}: {note}", on.task.title));
@@ -147,7 +141,8 @@ impl<'a> PairedComparison<'a> {
         Ok(numbers)
     }
 
-    /// The same for a table: a task that was not run, or has no pair, is left out and named.
+    /// The same for a table: a task that was not run, or has no pair, is left out and named. Folds are no seeds, and refused
+    /// here too.
     pub fn numbers_so_far(
         &self,
         number: impl Fn(&Task, &Pair) -> Option<(f64, f64)>,
@@ -159,6 +154,12 @@ impl<'a> PairedComparison<'a> {
         let mut unpaired = 0;
         for on in &self.on {
             for (title, side) in [(&self.title_a, &on.a), (&self.title_b, &on.b)] {
+                if side.is_folds() {
+                    let task = &on.task.title;
+                    return Err(format!(
+                        "{title} on {task}: its runs are folds, which this quantity does not compare"
+                    ));
+                }
                 if !side.lost.is_empty() {
                     numbers.notes.push(format!(
                         "{title} on {}: {} left out",

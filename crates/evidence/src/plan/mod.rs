@@ -73,12 +73,25 @@ impl Group {
     /// replaces it, since arms have the same names in several.
     pub fn narrowed<'a>(&self, further: impl IntoIterator<Item = &'a Where>) -> Where {
         let mut all = self.conditions.clone();
-        for (path, value) in further.into_iter().flatten() {
-            let own = all.get(path).filter(|_| path != "experiment");
-            let value = own.map_or_else(|| value.clone(), |own| common(own, value));
-            all.insert(path.clone(), value);
+        for further in further {
+            let mut further = further.clone();
+            if let Some(experiment) = further.remove("experiment") {
+                all.insert("experiment".to_owned(), experiment);
+            }
+            narrow(&mut all, further);
         }
         all
+    }
+}
+
+/// Adds conditions; of two on one path both hold.
+pub fn narrow(all: &mut Where, further: impl IntoIterator<Item = (String, toml::Value)>) {
+    for (path, value) in further {
+        let value = match all.get(&path) {
+            Some(own) => common(own, &value),
+            None => value,
+        };
+        all.insert(path, value);
     }
 }
 

@@ -73,7 +73,7 @@ struct MeansPart {
 }
 
 /// Folds share training data.
-const FOLDS_NOTE: &str = "Intervals over folds treat the folds as independent; they share training examples, so the true intervals are wider";
+pub(super) const FOLDS_NOTE: &str = "Intervals over folds treat the folds as independent; they share training examples, so the true intervals are wider";
 
 fn three() -> usize {
     3

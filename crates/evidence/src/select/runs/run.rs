@@ -50,7 +50,12 @@ pub struct Run {
 const MEMORY: &str = "peak_memory";
 
 /// Fields of the row that are seconds.
-const SECONDS: [&str; 3] = ["train_seconds", "eval_seconds", "cache_seconds"];
+const SECONDS: [&str; 4] = [
+    "train_seconds",
+    "eval_seconds",
+    "cache_seconds",
+    "cpu_seconds",
+];
 
 /// Scores of a run.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use totune_evidence::plan::{Task, Where};
+use totune_evidence::plan::{Task, Where, narrow};
 use totune_evidence::select::runs::Run;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::toml_file::{did_you_mean, unknown};
@@ -12,16 +12,9 @@ use totune_evidence::toml_file::{did_you_mean, unknown};
 use super::CurvesRequest;
 use crate::figures::Kind;
 use crate::figures::curves::{Chosen, Curves, auto};
+use crate::generic::USUAL_METRICS;
 use crate::report_file::ReportFile;
 
-/// Default metrics of a dataset, in this order.
-const USUAL: [&str; 5] = [
-    "quadratic-kappa",
-    "accuracy",
-    "spearman",
-    "span-f1",
-    "f1-micro",
-];
 /// Path of the metric that early stopping watched.
 const STOP_METRIC: &str = "work.training.stop.metric";
 
@@ -70,10 +63,14 @@ pub(super) fn conditions(typed: &[(String, String)]) -> Where {
         });
         toml::Value::Array(values.collect())
     };
-    typed
-        .iter()
-        .map(|(path, text)| (path.clone(), values(text)))
-        .collect()
+    let mut all = Where::new();
+    narrow(
+        &mut all,
+        typed
+            .iter()
+            .map(|(path, text)| (path.clone(), values(text))),
+    );
+    all
 }
 
 /// The metric by which the runs of a bare dataset are judged.
@@ -86,14 +83,14 @@ pub(super) fn usual_metric(runs: &[&Run], split: &str, from: &str) -> Result<Str
         return Ok(metric.to_owned());
     }
     let has = |metric: &&str| runs.iter().any(|run| !run.epochs(metric, split).is_empty());
-    USUAL
+    USUAL_METRICS
         .into_iter()
         .find(has)
         .map(str::to_owned)
         .with_context(|| {
             format!(
                 "{from}: the runs have none of {} on `{split}`; name a metric",
-                USUAL.join(", ")
+                USUAL_METRICS.join(", ")
             )
         })
 }

@@ -10,6 +10,7 @@ use crate::item::Heading;
 use crate::page::folders;
 use crate::page::output::Staged;
 use crate::report_file::ReportFile;
+use totune_evidence::plan::narrow;
 use totune_evidence::select::panel::test;
 use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
@@ -162,7 +163,7 @@ fn gather(
     let Scope { runs, from, .. } = scope;
     let (name, mut task) = task(request, scope)?;
     let mut conditions = conditions(&request.conditions);
-    conditions.extend(task.conditions());
+    narrow(&mut conditions, task.conditions());
     let mut selection = runs.find(&conditions, from)?;
     if !conditions.contains_key(EXPERIMENT) {
         selection.runs.retain(|run| !crate::is_trial(&run.row));

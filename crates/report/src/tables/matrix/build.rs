@@ -10,6 +10,7 @@ use totune_stats::Interval;
 use super::correlate;
 use super::{Matrix, Notable};
 use crate::item::Heading;
+use crate::tables::means::FOLDS_NOTE;
 use crate::tables::rendered::{add, number};
 use crate::tables::{Cell, Csv, RenderedTable, RowGroup};
 
@@ -175,11 +176,16 @@ impl Matrix {
         if !source.is_empty() && !self.has_paper() {
             notes.push("the paper's cells: none could be recovered".to_owned());
         }
-        notes.push(
-            "ours: mean over seeds in hundredths, with its 95 % interval where there are two or more; \
-             n is the number of seeds"
-                .to_owned(),
-        );
+        let mut cells = rows.iter().flat_map(|row| &row.cells);
+        let folds = cells.any(|cell| cell.sample.is_folds());
+        let of = if folds { "runs" } else { "seeds" };
+        notes.push(format!(
+            "ours: mean over {of} in hundredths, with its 95 % interval where there are two or more; \
+             n is the number of {of}"
+        ));
+        if folds {
+            notes.push(FOLDS_NOTE.to_owned());
+        }
         if let Some(Notable {
             limit,
             above,

@@ -100,10 +100,15 @@ impl TableKind for Paired {
                 let sides = [self.b.side_of(&side), self.a.side_of(&side)];
                 let pairs = PairedComparison::new(sides, &[task], scope)?;
                 let mut row = Row::default();
-                match pairs.numbers(scores_of_both) {
+                let numbers = pairs.numbers_so_far(scores_of_both);
+                let any = numbers.and_then(|numbers| match numbers.tasks[..] {
+                    [] => Err(numbers.notes.join("; ")),
+                    _ => Ok(numbers),
+                });
+                match any {
                     Ok(numbers) => {
-                        let epochs = pairs.numbers(seconds_of_both(TimePer::Epoch)).ok();
-                        let epochs = epochs.as_ref().map(|all| &all.tasks[0]);
+                        let epochs = pairs.numbers_so_far(seconds_of_both(TimePer::Epoch)).ok();
+                        let epochs = epochs.as_ref().and_then(|all| all.tasks.first());
                         found.push(Found {
                             title: format!("{title} on {}", task.title),
                             ..row.fill(&numbers.tasks[0], epochs, self.test)

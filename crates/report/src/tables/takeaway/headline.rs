@@ -61,7 +61,7 @@ impl BaselineComparison {
             Ok(Comparison { interval, .. }) => {
                 format!("95 % interval {}", Scale::Points.interval(*interval))
             }
-            Err(_) => "one seed, so no interval".to_owned(),
+            Err(why) => format!("no interval: {why}"),
         };
         let kept = self.kept.filter(|kept| *kept > 0.0);
         let kept = kept.map(|kept| format!("{} of the gain over {floor}", share(kept)));
@@ -244,7 +244,7 @@ mod tests {
         };
         assert_eq!(
             said(&[once]),
-            ("Not decided between “Few” and “All layers” (-8.00 points, one seed, so no interval, 4 tasks)".to_owned(), false)
+            ("Not decided between “Few” and “All layers” (-8.00 points, no interval: one pair, 4 tasks)".to_owned(), false)
         );
         assert_eq!(headline(&[], "All layers", "the floor"), None);
     }

@@ -90,7 +90,7 @@ impl BaselineComparison {
         let mut parts = Vec::new();
         match (same, self.tested) {
             (_, 0) => {
-                return "with one seed each, the noise in a difference is unknown".to_owned();
+                return "with these seeds no difference can be told from noise".to_owned();
             }
             (1, 1) => return "the two do not differ significantly".to_owned(),
             (0, _) => {}
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(
             sentences(&[once], "All layers"),
             [
-                "Few kept 98 % of the gain of all layers over the floor; with one seed each, the noise in a difference is unknown."
+                "Few kept 98 % of the gain of all layers over the floor; with these seeds no difference can be told from noise."
             ]
         );
         let negative = BaselineComparison {
