@@ -3,6 +3,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::stop::check_metric;
+
 /// PyTorch's `ReduceLROnPlateau` with `mode="max"`: after more than `patience` epochs in a row without a rise the rate
 /// is multiplied by `factor`, and the count restarts.
 ///
@@ -51,6 +53,7 @@ impl Plateau {
 
     /// Refuses values out of range, naming the key.
     pub(crate) fn validate(&self) -> Result<()> {
+        check_metric("schedule", self.metric.as_ref())?;
         ensure!(
             self.factor > 0.0 && self.factor < 1.0,
             "schedule.factor: found {}, expected more than 0 and less than 1",

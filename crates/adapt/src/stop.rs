@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
+use totune_data::more_is_better;
 
 /// Stopping rule of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,6 +63,7 @@ impl StopRule {
 
     /// Refuses values out of range, naming the key, which starts with `at`.
     pub(crate) fn validate(&self, at: &str) -> Result<()> {
+        check_metric(at, self.metric())?;
         let not_negative = |key: &str, found: f64| {
             ensure!(
                 found.is_finite() && found >= 0.0,
@@ -92,6 +94,17 @@ impl StopRule {
             }
         }
     }
+}
+
+/// Refuses a metric of which less is better; `at` is where it is named.
+pub(crate) fn check_metric(at: &str, metric: Option<&String>) -> Result<()> {
+    if let Some(metric) = metric {
+        ensure!(
+            more_is_better(metric),
+            "{at}.metric: found `{metric}`, expected a metric of which more is better"
+        );
+    }
+    Ok(())
 }
 
 /// Returns true if the last `patience` of these scores did not improve by more than `threshold` above the best before.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use totune_adapt::{Found, Objective};
-use totune_data::{Dataset, Target};
+use totune_data::{Dataset, Target, more_is_better};
 use totune_stats::paired_bootstrap_of;
 
 use crate::predictions::Predictions;
@@ -31,7 +31,7 @@ impl Scorer {
     /// When it has no metric of which more is better.
     pub fn of(dataset: &Dataset) -> Result<Self> {
         let mut metrics = dataset.metrics.iter();
-        let metric = metrics.find(|metric| !["mse", "mae"].contains(&metric.as_str()));
+        let metric = metrics.find(|metric| more_is_better(metric));
         let Some(metric) = metric else {
             bail!(
                 "{}: metrics: found {:?}, expected one to rank by, such as \"pearson\"",

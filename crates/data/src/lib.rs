@@ -49,6 +49,7 @@ pub use example::{Example, Input, Target};
 pub use hash::sha256_hex;
 pub use layout::{Empty, Layout, LayoutFile, OneOf, RowList};
 pub use loss::{ClassLoss, ClassWeights};
+pub use metrics::more_is_better;
 pub use random::{shuffle, stream};
 pub use split::{
     DevDrawn, Duplicates, Files, FoldKind, HoldOut, KFold, LabelledFiles, Split, SplitIndices,

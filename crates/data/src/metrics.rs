@@ -64,6 +64,11 @@ impl Task {
     }
 }
 
+/// Returns whether more of this score is better; of an error or a loss, less is.
+pub fn more_is_better(metric: &str) -> bool {
+    !["loss", "mae", "mse"].contains(&metric)
+}
+
 impl Card {
     /// Checks that results of this task and these labels have each of the metrics.
     pub(crate) fn check_metrics(&self) -> Result<()> {
@@ -73,8 +78,9 @@ impl Card {
         );
         let first = self.metrics[0].as_str();
         ensure!(
-            self.task != Task::Ordinal || first != "mae",
-            "metrics: `mae` first; expected a metric of which more is better, such as `quadratic-kappa`"
+            more_is_better(first),
+            "metrics: `{first}` first; expected a metric of which more is better, such as `{}`",
+            self.task.metrics()[0]
         );
         for metric in &self.metrics {
             let name = metric.as_str();

@@ -117,6 +117,15 @@ architectures! {
 }
 
 impl Architecture {
+    /// Number of rows of the table of tokens; none where words are read by their characters.
+    pub fn n_tokens(&self) -> Option<usize> {
+        let names = ["word_embeddings.weight", "tok_embeddings.weight"];
+        let is_table = |name: &str| names.iter().any(|end| name.ends_with(end));
+        let mut tensors = self.tensors().into_iter();
+        let (_, shape) = tensors.find(|(name, _)| is_table(name))?;
+        shape.first().copied()
+    }
+
     /// Returns true if any layer has a bias.
     pub fn has_biases(&self) -> bool {
         !self.biases().is_empty()

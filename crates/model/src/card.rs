@@ -242,16 +242,7 @@ impl EncoderCard {
                 dir,
             });
         }
-        let checkpoint = Checkpoint::open(&file)?;
-        let checkpoint_hash = checkpoint.hash();
-        if let Some(expected) = self.sha256.get(&format) {
-            ensure!(
-                &checkpoint_hash == expected,
-                "{}: sha-256 is {checkpoint_hash}, but the card `{}` expects {expected}",
-                file.display(),
-                self.name
-            );
-        }
+        let (checkpoint, checkpoint_hash) = self.open(format, &file)?;
         let mut weights = Published::new(checkpoint, self.architecture.naming())?;
         let encoder = self.architecture.load(&mut weights, device)?;
         weights.finish(&self.ignore)?;
@@ -268,6 +259,24 @@ impl EncoderCard {
             checkpoint_hash,
             dir,
         })
+    }
+
+    /// Opens the checkpoint `file`; with its hash.
+    ///
+    /// # Errors
+    /// When it cannot be read, or its hash is not the card's.
+    pub fn open(&self, format: Format, file: &Path) -> Result<(Checkpoint, String)> {
+        let checkpoint = Checkpoint::open(file)?;
+        let hash = checkpoint.hash();
+        if let Some(expected) = self.sha256.get(&format) {
+            ensure!(
+                &hash == expected,
+                "{}: sha-256 is {hash}, but the card `{}` expects {expected}",
+                file.display(),
+                self.name
+            );
+        }
+        Ok((checkpoint, hash))
     }
 
     /// Compares the checkpoint `file` with the card, without loading it: hash, names, shapes and counts.

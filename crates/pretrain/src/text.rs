@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::TensorData;
 use totune_checkpoint::{Checkpoint as File, ElmoOptions, Naming, Published};
 use totune_data::{Document, TextCatalogue, TextPart, Tokenizer};
@@ -174,9 +174,14 @@ impl WordpieceText {
         } else {
             places.encoders
         };
-        let Some((dir, _, file)) = card.find(roots)? else {
+        ensure!(
+            !card.untrained,
+            "start.encoder: found `{name}`, which has random weights, expected pretrained ones; `start.bert` begins anew"
+        );
+        let Some((dir, format, file)) = card.find(roots)? else {
             bail!(card.missing(roots).unwrap_or_default());
         };
+        card.open(format, &file)?;
         let longest = config.max_position_embeddings;
         let lengths = settings.stages.iter().map(|stage| stage.length);
         if let Some(length) = lengths.max().filter(|&length| length > longest) {

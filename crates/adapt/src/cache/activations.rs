@@ -118,6 +118,11 @@ impl Activations {
         values
     }
 
+    /// Its shape, which tells it from that of another network or of other examples.
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     /// The states of the examples at `places` as f32, padded with zeros: `[batch, seq, width]`.
     ///
     /// # Panics

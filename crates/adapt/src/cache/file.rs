@@ -48,7 +48,11 @@ impl CacheFile {
     /// Those of [`FrozenPass::compute`].
     pub fn get<E: Encoder>(&self, pass: &FrozenPass<E>) -> Result<Activations> {
         match self.open() {
-            Ok(activations) => return Ok(activations),
+            Ok(found) if *found.shape() == pass.shape() => return Ok(found),
+            Ok(_) => eprintln!(
+                "note: {}: is of another network or of other examples; computed again",
+                self.path.display()
+            ),
             Err(error) if self.path.exists() => eprintln!("note: {error:#}; computed again"),
             Err(_) => {}
         }

@@ -12,7 +12,6 @@ use totune_model::{Classifier, Encoder};
 use super::Run;
 use super::l2_sp::Pretrained;
 use super::probe::probed;
-use crate::objective::Objective;
 use crate::outcome::Outcome;
 use crate::parameters::{device_of, sizes};
 use crate::phase::Plan;
@@ -95,12 +94,7 @@ fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Resul
     );
     training.loss.check_for(task.objective.task())?;
     training.check_checkpointing(encoder.recomputes())?;
-    ensure!(
-        !matches!(task.objective, Objective::Ordinal { .. }) || training.micro_batch_size == 0,
-        "micro-batch-size: found {}, expected 0 for an ordinal dataset: the loss of a batch is divided by the number of steps \
-         that its examples reach",
-        training.micro_batch_size
-    );
+    training.check_micro_batches(task.objective.task())?;
     ensure!(
         training.state.is_reset() || encoder.has_state(),
         "state: found \"carry\", which needs an encoder with recurrent layers, such as ELMo; expected \"reset\" for this one"

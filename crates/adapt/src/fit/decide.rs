@@ -5,7 +5,7 @@ use totune_model::{Classifier, Encoder};
 
 use super::Run;
 use crate::best::Best;
-use crate::outcome::Stop;
+use crate::outcome::{Score, Stop};
 use crate::schedule::Schedule;
 use crate::stop::{StopRule, has_stopped_improving, overfits};
 use crate::training::Select;
@@ -29,7 +29,7 @@ impl Run<'_> {
             } => {
                 let dev = dev()?;
                 let train = self.of_phase("train", self.metric(rule.metric()));
-                let train = *train.last().expect("scored with dev");
+                let train = train.last().copied().unwrap_or(f64::NEG_INFINITY);
                 overfits(&dev, train, max_gap, min_improvement).then_some(Stop::GeneralisationGap)
             }
         })
@@ -89,16 +89,28 @@ impl Run<'_> {
         scores.map(|score| score.value).collect()
     }
 
-    /// Scores of this phase on dev; if there are none, an error that starts with `purpose` (where `%s` is replaced by
-    /// the metric).
+    /// Scores of this phase on dev, one for each epoch: below all others where the score is not defined, such as a
+    /// correlation of predictions that are all the same. If dev has no such score, an error that starts with `purpose`
+    /// (where `%s` is replaced by the metric).
     fn dev(&self, named: Option<&String>, purpose: &str) -> Result<Vec<f64>> {
         let metric = self.metric(named);
-        let scores = self.of_phase("dev", metric);
+        let mut scores: Vec<(usize, f64)> = Vec::new();
+        let here = |score: &&Score| score.split == "dev" && score.phase == self.phase;
+        for score in self.scores.iter().filter(here) {
+            if scores.last().is_none_or(|(epoch, _)| *epoch != score.epoch) {
+                scores.push((score.epoch, f64::NEG_INFINITY));
+            }
+            if let Some((_, value)) = scores.last_mut().filter(|_| score.metric == metric) {
+                *value = score.value;
+            }
+        }
+        let is_known = scores.iter().any(|(_, value)| value.is_finite())
+            || self.task.metrics.iter().any(|known| known == metric);
         ensure!(
-            !scores.is_empty(),
+            is_known && !scores.is_empty(),
             "{}, but there is no dev split with such a score",
             purpose.replace("%s", metric)
         );
-        Ok(scores)
+        Ok(scores.into_iter().map(|(_, value)| value).collect())
     }
 }

@@ -1,5 +1,7 @@
 //! Timing of the epochs of a run, without the run.
 
+use std::collections::HashSet;
+
 use anyhow::{Result, bail, ensure};
 use totune_data::BatchPlan;
 use totune_model::Encoder;
@@ -102,7 +104,13 @@ fn drawn(examples: &Examples, n: usize, seed: u64) -> Examples {
         size: 1,
         bucketing: false,
     };
-    let order = one_by_one.shuffled(&examples.lengths(), seed, 0).concat();
+    let mut order = one_by_one.shuffled(&examples.lengths(), seed, 0).concat();
+    // One of each label first: a probe has no optimum without.
+    let mut seen = HashSet::new();
+    order.sort_by_cached_key(|&at| {
+        let class = examples.rows[at].target.class();
+        !class.is_some_and(|class| seen.insert(class))
+    });
     examples.part(&order[..n.min(order.len())])
 }
 

@@ -26,7 +26,8 @@ impl Reader {
     /// the encoder's padding id.
     ///
     /// # Errors
-    /// When there is none, it is one of another architecture, or its padding is not the encoder's.
+    /// When there is none, it is one of another architecture, or its padding is not the encoder's, or it has
+    /// tokens that the encoder does not.
     pub fn open(
         dir: &Path,
         architecture: &Architecture,
@@ -53,6 +54,13 @@ impl Reader {
             found == pad_id,
             "{shown}: tokenizer: padding has the id {found}, expected {pad_id}, that of the {architecture}"
         );
+        let found = tokenizer.vocab_size();
+        if let Some(rows) = architecture.n_tokens() {
+            ensure!(
+                found <= rows,
+                "{shown}: tokenizer: found {found} tokens, expected at most {rows}, those of the weights"
+            );
+        }
         Ok(Self {
             tokenizer: Some(tokenizer),
         })

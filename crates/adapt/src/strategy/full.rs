@@ -77,6 +77,11 @@ impl Planner for Full {
             reinitialised <= n_layers,
             "adaptation.reinitialised-layers: found {reinitialised}, expected at most {n_layers}, the number of layers of the encoder"
         );
+        ensure!(
+            reinitialised == 0 || self.pooler == Trainable::Yes || !defaults.reads_pooler,
+            "adaptation.pooler: found \"frozen\" with reinitialised-layers = {reinitialised} and a head that reads the pooler, expected \
+             \"trainable\": its weights are new"
+        );
         let edit = ModuleEdit::Reinitialise {
             layers: n_layers - reinitialised..n_layers,
         };
@@ -118,6 +123,21 @@ mod tests {
                 r"^encoder\.embeddings\.",
             ],
         );
+    }
+
+    #[test]
+    fn a_new_pooler_that_the_head_reads_has_to_be_trained() {
+        let mut settings = Full::new(1e-3);
+        (settings.reinitialised_layers, settings.pooler) = (1, Trainable::No);
+        let mut training = training(Adaptation::Full(settings));
+        crate::test_support::linear(&mut training).pooling = totune_model::Pooling::Pooler;
+        let error = training.plan(3).expect_err("a new pooler").to_string();
+        assert!(
+            error.starts_with("adaptation.pooler: found \"frozen\""),
+            "{error}"
+        );
+        crate::test_support::linear(&mut training).pooling = totune_model::Pooling::Mean;
+        training.plan(3).expect("nothing reads it");
     }
 
     #[test]

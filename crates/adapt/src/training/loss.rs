@@ -1,15 +1,39 @@
-//! Checks of the loss of labels.
+//! Losses of a batch that are no mean of the losses of its examples, which micro-batches would change.
 
 use anyhow::{Result, ensure};
-use totune_data::{ClassLoss, ClassWeights};
+use totune_data::{ClassWeights, Task};
+use totune_model::{HeadSpec, TagOutput};
 
-/// Refuses a loss that is out of range, or that micro-batches would change.
-pub(super) fn validate(loss: &ClassLoss, micro_batch_size: usize) -> Result<()> {
-    loss.check()?;
-    ensure!(
-        loss.class_weights == ClassWeights::Equal || micro_batch_size == 0,
-        "loss.class-weights: found \"balanced\" with micro-batch-size = {micro_batch_size}, expected 0: the loss of a batch is \
-         divided by the weights of its examples"
-    );
-    Ok(())
+use super::Training;
+
+impl Training {
+    /// What the loss of a batch is divided by in place of its examples, on a dataset of this task; none where the gradient
+    /// of a batch is the mean of those of its parts.
+    pub fn divides_by(&self, task: Task) -> Option<&'static str> {
+        if self.loss.class_weights == ClassWeights::Balanced {
+            return Some("the weights of its examples");
+        }
+        match (&self.head, task) {
+            (_, Task::Ordinal) => Some("the number of steps that its examples reach"),
+            (HeadSpec::Tagger(tagger), _) if tagger.output == TagOutput::Softmax => {
+                Some("the number of its words")
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses micro-batches that would change the loss on a dataset of this task.
+    ///
+    /// # Errors
+    /// Says what the loss is divided by.
+    pub fn check_micro_batches(&self, task: Task) -> Result<()> {
+        let size = self.micro_batch_size;
+        if let Some(divisor) = self.divides_by(task) {
+            ensure!(
+                size == 0,
+                "micro-batch-size: found {size}, expected 0: the loss of a batch is divided by {divisor}"
+            );
+        }
+        Ok(())
+    }
 }

@@ -166,6 +166,20 @@ impl Clip {
             Self::GlobalNorm { max } => Some(*max),
         }
     }
+
+    /// Refuses a limit that is out of range, naming the key.
+    ///
+    /// # Errors
+    /// When it is not above 0.
+    pub fn validate(&self) -> Result<()> {
+        if let Self::GlobalNorm { max } = self {
+            ensure!(
+                max.is_finite() && *max > 0.0,
+                "clip.max: found {max}, expected more than 0"
+            );
+        }
+        Ok(())
+    }
 }
 
 /// Dtype of the arithmetic.
@@ -330,15 +344,10 @@ impl Training {
             "l2-sp: found {}, expected 0 or more",
             self.l2_sp
         );
-        loss::validate(&self.loss, self.micro_batch_size)?;
+        self.loss.check()?;
         self.head.validate()?;
         self.stop.validate("stop")?;
-        if let Clip::GlobalNorm { max } = self.clip {
-            ensure!(
-                max.is_finite() && max > 0.0,
-                "clip.max: found {max}, expected more than 0"
-            );
-        }
+        self.clip.validate()?;
         self.adaptation.validate()?;
         self.optimizer.validate()?;
         self.schedule.validate()

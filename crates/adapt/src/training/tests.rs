@@ -1,6 +1,9 @@
 //! Tests of the module above.
 
 use super::*;
+use totune_data::{ClassWeights, Task};
+use totune_model::{TagOutput, TaggerSpec};
+
 use crate::optimizer::Adam;
 use crate::schedule::Linear;
 use crate::strategy::{Frozen, Full, LastK};
@@ -124,6 +127,16 @@ fn values_out_of_range_name_their_key() {
         "clip.max: found 0, expected more than 0",
     );
     check(
+        |t| {
+            t.stop = StopRule::EarlyStopping {
+                patience: 1,
+                threshold: 0.0,
+                metric: Some("loss".into()),
+            };
+        },
+        "stop.metric: found `loss`, expected a metric of which more is better",
+    );
+    check(
         |t| t.adaptation = Adaptation::Frozen(Frozen::new(0.0)),
         "adaptation.lr: found 0, expected more than 0",
     );
@@ -151,6 +164,35 @@ fn values_out_of_range_name_their_key() {
         |t| t.optimizer = with_adam(|adam| adam.no_decay = vec!["(".into()]),
         "optimizer.no-decay: found `(`, expected a regular expression",
     );
+}
+
+#[test]
+fn a_loss_over_words_or_weights_is_no_mean_of_examples() {
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    settings.micro_batch_size = 2;
+    settings
+        .check_micro_batches(Task::Classification)
+        .expect("a mean");
+    let refused = |settings: &Training, task| {
+        let error = settings.check_micro_batches(task).expect_err("refused");
+        error.to_string()
+    };
+    assert_eq!(
+        refused(&settings, Task::Ordinal),
+        "micro-batch-size: found 2, expected 0: the loss of a batch is divided by the number of steps that its examples reach"
+    );
+    let tagger = |output| {
+        HeadSpec::Tagger(TaggerSpec {
+            output,
+            ..TaggerSpec::default()
+        })
+    };
+    settings.head = tagger(TagOutput::Crf);
+    settings.check_micro_batches(Task::Tagging).expect("a mean");
+    settings.head = tagger(TagOutput::Softmax);
+    assert!(refused(&settings, Task::Tagging).ends_with("by the number of its words"));
+    settings.loss.class_weights = ClassWeights::Balanced;
+    assert!(refused(&settings, Task::Tagging).ends_with("by the weights of its examples"));
 }
 
 fn with_adam(change: fn(&mut crate::optimizer::Adam)) -> Optimizer {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
 use totune_compare::{DatasetSplits, SMALL};
-use totune_data::{Card, Dataset, LabelledFiles, Task};
+use totune_data::{Card, Dataset, LabelledFiles, Task, more_is_better};
 
 /// The most test examples.
 const MOST_TEST: usize = 2000;
@@ -107,7 +107,7 @@ impl Case {
     /// The metric of all scores.
     pub fn metric(&self) -> Result<String> {
         let mut metrics = self.train.metrics.iter();
-        let metric = metrics.find(|metric| !["mse", "mae"].contains(&metric.as_str()));
+        let metric = metrics.find(|metric| more_is_better(metric));
         metric
             .cloned()
             .with_context(|| format!("{}: found no metric to rank by", self.card.name))

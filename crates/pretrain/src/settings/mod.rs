@@ -273,6 +273,7 @@ impl Settings {
             "learning-rate: found {}, expected more than 0",
             self.learning_rate
         );
+        self.clip.validate()?;
         ensure!(
             (0.0..1.0).contains(&self.dropout),
             "dropout: found {}, expected from 0 to less than 1",

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use totune_adapt::{Activations, CacheFile, EntryLayer, FrozenPass, InputEncoding, StoredDtype};
 use totune_data::sha256_hex;
-use totune_model::Encoder;
+use totune_model::{Architecture, Encoder};
 
 use crate::store::lease::Lease;
 
@@ -17,6 +17,8 @@ use crate::store::lease::Lease;
 #[derive(Debug, Serialize)]
 pub(crate) struct Key<'a> {
     pub checkpoint: &'a str,
+    /// The network: all with random weights have the same checkpoint, and a corrected card another network.
+    pub architecture: &'a Architecture,
     pub tokenizer: &'a str,
     pub dataset: &'a str,
     /// Hash over the indices of the rows whose activations are cached.

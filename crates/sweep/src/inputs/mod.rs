@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result};
 use totune_adapt::{DataFacts, InputEncoding, Reader, Rows, deep_copy};
 use totune_data::{Dataset, EncodedCache, Example, Pairs, WordContext};
-use totune_model::{AnyEncoder, Encoder, EncoderCard, LoadedEncoder};
+use totune_model::{AnyEncoder, Architecture, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
 use crate::spec::one_hash;
@@ -52,6 +52,7 @@ pub struct Inputs {
 /// An encoder as its checkpoint has it, and the reader that tokenizes texts for it.
 pub(crate) struct Pretrained {
     pub loaded: LoadedEncoder,
+    pub architecture: Architecture,
     pub reader: Reader,
 }
 
@@ -268,7 +269,13 @@ fn pretrained<'n>(
         let (lowercase, pad_id) = (card.vocabulary.lowercase, loaded.encoder.pad_id());
         let reader = Reader::open(&loaded.dir, &card.architecture, lowercase, pad_id)?
             .with_prefix(&card.vocabulary.prefix);
-        encoders.insert(name.to_string(), Pretrained { loaded, reader });
+        let architecture = card.architecture.clone();
+        let pretrained = Pretrained {
+            loaded,
+            architecture,
+            reader,
+        };
+        encoders.insert(name.to_string(), pretrained);
     }
     Ok(encoders)
 }

@@ -61,6 +61,7 @@ impl SharedRows<'_> {
     ) -> Key<'a> {
         Key {
             checkpoint: &pretrained.loaded.checkpoint_hash,
+            architecture: &pretrained.architecture,
             tokenizer: pretrained.reader.hash(),
             dataset: &self.dataset.hash,
             rows: indices_hash(&self.used),

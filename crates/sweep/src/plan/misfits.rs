@@ -136,13 +136,8 @@ fn of_loss(training: &Training, dataset: &Card) -> Option<String> {
 
 /// Micro-batches of a dataset whose loss they would change.
 fn of_micro_batches(training: &Training, dataset: &Card) -> Option<String> {
-    let (size, name) = (training.micro_batch_size, &dataset.name);
-    (size > 0 && dataset.task == Task::Ordinal).then(|| {
-        format!(
-            "micro-batch-size: found {size}, expected 0 for the ordinal dataset `{name}`: the loss of a batch is divided by the \
-             number of steps that its examples reach"
-        )
-    })
+    let refused = training.check_micro_batches(dataset.task).err()?;
+    Some(format!("{refused} (dataset `{}`)", dataset.name))
 }
 
 /// Inputs longer than the encoder has positions for.

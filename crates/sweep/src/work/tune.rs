@@ -1,9 +1,7 @@
 //! One adaptation of one pretrained encoder, with the device to itself.
 
 use anyhow::{Result, anyhow};
-use totune_adapt::{
-    ClassWeights, Interrupted, Objective, Prediction, Score, Stop, Training, release_graphs,
-};
+use totune_adapt::{Interrupted, Prediction, Score, Stop, Training, release_graphs};
 use totune_data::{Dataset, Target, label_sets};
 use totune_model::{AnyEncoder, Encoder};
 use totune_record::{EvalRow, PredictionRow, RunRow};
@@ -198,14 +196,9 @@ fn attempt(
 }
 
 /// Half of the examples that pass through the model at once; `None` where the gradient of a batch is not the mean of
-/// those of its parts: its loss is divided by the weights, the steps or the words of its examples, or states are carried
-/// along.
+/// those of its parts, or states are carried along.
 fn half(training: &Training, dataset: &Dataset) -> Option<usize> {
-    let objective = Objective::of(dataset);
-    let is_mean = training.loss.class_weights == ClassWeights::Equal
-        && training.state.is_reset()
-        && !objective.is_about_words()
-        && !matches!(objective, Objective::Ordinal { .. });
+    let is_mean = training.divides_by(dataset.task).is_none() && training.state.is_reset();
     let size = match training.micro_batch_size {
         0 => training.batch_size,
         size => size.min(training.batch_size),

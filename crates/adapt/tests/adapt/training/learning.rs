@@ -6,8 +6,8 @@ use burn::tensor::Device;
 use totune_adapt::{
     Adam, Adaptation, Adapters, AutoFreeze, BitFit, ClassLoss, ClassWeights, EpochScores, Examples,
     Frozen, Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer,
-    Outcome, Prediction, PrefixTuning, Reader, Schedule, Score, StackAndFinetune, StepEvent, Stop,
-    StopRule, Switch, TaskData, Training, Watch, evaluate, fit, schedule,
+    Outcome, Prediction, PrefixTuning, Reader, Schedule, Score, Select, StackAndFinetune,
+    StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit, schedule,
 };
 use totune_data::{Example, Input, Pairs, Target};
 use totune_model::{Architecture, Bert, Pooling};
@@ -456,6 +456,25 @@ fn a_regression_is_learned_by_heart() {
         panic!("expected a number, found {:?}", prediction.predicted);
     };
     assert_eq!(prediction.scores, [found as f32]);
+}
+
+#[test]
+fn a_score_that_is_not_defined_on_dev_is_no_rise() {
+    let mut task = scored();
+    let mut dev = task.test.clone();
+    retarget(&mut dev, (0..8).map(|_| Target::Value(1.0))); // no correlation with anything
+    task.dev = Some(dev);
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    settings.epochs = 4;
+    settings.select = Select::BestDev;
+    settings.stop = StopRule::EarlyStopping {
+        patience: 2,
+        threshold: 0.0,
+        metric: None,
+    };
+    let outcome = run(&task, &settings, 3);
+    assert!(final_score(&outcome, "test", "mse").is_finite());
+    assert_eq!((outcome.stop, outcome.epochs), (Stop::EarlyStopping, 2));
 }
 
 #[test]

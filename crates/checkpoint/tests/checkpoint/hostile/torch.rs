@@ -200,7 +200,7 @@ fn pickles_that_misuse_the_machine_are_refused() {
         ),
         (
             b"\x80\x02ccollections\nOrderedDict\n]q\x00h\x00a\x85R.",
-            "a key without a value",
+            "a list of 1 values, expected a key and its value",
         ),
         (
             b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n)R.",

@@ -19,6 +19,7 @@ impl<'a> Machine<'a> {
             dicts: Vec::new(),
             storages: Vec::new(),
             tensors: Vec::new(),
+            n_entries: 0,
         }
     }
 

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::machine::pairs;
 use super::{Global, MAX_STEPS, Machine, StorageRef, Text, Value, View, Views, shown};
 
 impl<'a> Machine<'a> {
@@ -21,14 +20,24 @@ impl<'a> Machine<'a> {
             }
             (Global::OrderedDict, [Value::List(list)]) => {
                 let items = self.lists[*list].clone();
-                ensure!(items.len() <= MAX_STEPS, "a list of {} pairs", items.len());
+                self.n_entries = self.n_entries.saturating_add(items.len());
+                ensure!(
+                    self.n_entries <= MAX_STEPS,
+                    "lists of more than {MAX_STEPS} pairs"
+                );
                 let mut entries = Vec::new();
                 for item in items {
                     let pair = match item {
                         Value::List(pair) => &self.lists[pair],
                         other => self.tuple(other)?,
                     };
-                    entries.extend(pairs(pair)?);
+                    let &[key, value] = &pair[..] else {
+                        bail!(
+                            "a list of {} values, expected a key and its value",
+                            pair.len()
+                        );
+                    };
+                    entries.push((key, value));
                 }
                 self.push_dict(entries);
                 self.pop()

@@ -201,4 +201,6 @@ struct Machine<'a> {
     dicts: Vec<Vec<(Value, Value)>>,
     storages: Vec<StorageRef>,
     tensors: Vec<View>,
+    /// Entries of dictionaries made from lists, which a pickle can name again and again.
+    n_entries: usize,
 }
