@@ -88,7 +88,8 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Writes a message to standard error.
 pub fn message(what: Arguments) {
     if !is_json() {
-        std::eprintln!("{what}");
+        // A reader that has gone away is no error, and a panic would be taken for one of the run.
+        let _ = writeln!(stderr().lock(), "{what}");
         return;
     }
     let text = what.to_string();

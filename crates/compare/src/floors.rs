@@ -116,12 +116,38 @@ fn floors(runner: &Runner, data: &str) -> Vec<ToFit> {
     floors
 }
 
-/// All floors on some data, each fitted on at most `limit` training examples.
-pub(crate) fn all(runner: &Runner, data: &str, limit: Option<usize>) -> Result<Vec<FloorResult>> {
+/// Training examples that a floor without an encoder may always have: a regression on the words of so many takes seconds.
+const CHEAP: usize = 20_000;
+
+/// All floors on some data: those on vectors of an encoder are fitted to at most `limit` training examples, the others to
+/// as many or [`CHEAP`]. A note says which were fitted to fewer than there are.
+pub(crate) fn all(
+    runner: &Runner,
+    data: &str,
+    limit: Option<usize>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<FloorResult>> {
+    let n = runner
+        .split(data, "train")
+        .map_or(0, |train| train.examples.len());
     let mut results = Vec::new();
     for floor in floors(runner, data) {
         if runner.is_stopped() {
             break;
+        }
+        let ([_, title, _], encoder, _) = &floor;
+        let limit = limit.map(|most| {
+            if encoder.is_some() {
+                most
+            } else {
+                most.max(CHEAP)
+            }
+        });
+        let limit = limit.filter(|most| *most < n);
+        if let Some(most) = limit {
+            notes.push(format!(
+                "{title}: fitted to {most} of {n} training examples, for time"
+            ));
         }
         match fit(runner, (data, limit), floor)? {
             Some(result) => results.push(result),

@@ -188,7 +188,7 @@ fn by_race(
     progress.stage(&Stage::of("floors", clock));
     let most = within(FLOOR_SHARE);
     let limit = (most < splits.train.examples.len()).then_some(most.max(100));
-    let floors = floors::all(runner, &data.name, limit)?;
+    let floors = floors::all(runner, &data.name, limit, &mut notes)?;
     let race = race(runner, data, request, progress);
     race.run(&mut candidates)?;
     let scorer = &runner.scorer;

@@ -31,7 +31,9 @@ pub(super) fn datasets(project: &Project, roots: &Roots, grid: Option<&Grid>) ->
         let cards = catalogue.cards().iter();
         let readable = cards.filter(|card| is_needed(&card.name)).map(finding);
         let broken = catalogue.broken().filter(|(name, _)| is_needed(name));
-        readable.chain(broken.map(unreadable)).collect()
+        readable
+            .chain(broken.map(|card| unreadable(card, grid.is_some())))
+            .collect()
     };
     let cards = project.datasets().map(findings);
     below_root("data root", &roots.data, "--data or TOTUNE_DATA", cards)
@@ -101,7 +103,7 @@ pub(super) fn encoders(project: &Project, roots: &Roots, grid: Option<&Grid>) ->
         let names = catalogue.names().into_iter();
         let readable = names.filter(|name| is_needed(name)).map(finding);
         let broken = catalogue.broken().filter(|(name, _)| is_needed(name));
-        let broken = broken.map(|(name, error)| Ok(unreadable((name, error))));
+        let broken = broken.map(|(name, error)| Ok(unreadable((name, error), grid.is_some())));
         readable.chain(broken).collect()
     };
     below_root(
@@ -112,9 +114,10 @@ pub(super) fn encoders(project: &Project, roots: &Roots, grid: Option<&Grid>) ->
     )
 }
 
-/// A card that cannot be read: without those of the fixtures nothing runs, without another one all that does not use it.
-fn unreadable((name, error): (&str, &str)) -> Finding {
-    if name.starts_with("fixture-") {
+/// A card that cannot be read: without those of the fixtures or of the grid asked about nothing runs, without another one
+/// all that does not use it.
+fn unreadable((name, error): (&str, &str), needed: bool) -> Finding {
+    if needed || name.starts_with("fixture-") {
         Finding::broken(name, error, RESTORE)
     } else {
         Finding::lacking(name, error, RESTORE)

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::{Result, ensure};
-use totune_adapt::Found;
+use anyhow::{Error, Result, ensure};
+use totune_adapt::{Found, Interrupted};
 use totune_data::Target as Gold;
 use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, for_labels};
 
@@ -37,7 +37,8 @@ pub struct Evaluated {
 /// Scores the model on the labelled rows of `source`.
 ///
 /// # Errors
-/// When a row cannot be read, its label is none of the model's, or there is no row.
+/// When a row cannot be read, its label is none of the model's, or there is no row; [`Interrupted`] when `progress` ended
+/// it.
 pub fn evaluate(
     model: &SavedModel,
     source: &mut Source,
@@ -78,7 +79,11 @@ pub fn evaluate(
         }
         Ok(progress(rows))
     })?;
-    ensure!(ended.complete, "interrupted after {} rows", ended.rows);
+    if !ended.complete {
+        return Err(
+            Error::new(Interrupted).context(format!("interrupted after {} rows", ended.rows))
+        );
+    }
     ensure!(
         ended.rows > 0,
         "{}: found no rows to score, expected at least one",

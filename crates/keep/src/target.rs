@@ -82,7 +82,13 @@ impl<'a> Target<'a> {
         let state = fs::read(beside(path, ".part.json")).ok();
         let done = state.and_then(|state| serde_json::from_slice::<Done>(&state).ok());
         let length = file.metadata().with_context(failed)?.len();
-        let done = done.filter(|done| !restart && done.bytes <= length);
+        let done = done.filter(|done| done.bytes <= length);
+        ensure!(
+            restart || done.is_some() || length == 0,
+            "{}: is already there and no part of an interrupted prediction; --restart discards it",
+            part.display()
+        );
+        let done = done.filter(|_| !restart);
         Ok(Self {
             to: To::File(PartialFile {
                 path: path.to_path_buf(),

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use serde_json::json;
+use totune_adapt::Interrupted;
 use totune_data::{left_out, uncompressed};
 use totune_keep::{
     Columns, Evaluated, Kind, Layout, ReadOptions, RowCount, SavedModel, Source, Target, evaluate,
@@ -240,7 +241,13 @@ impl Evaluate {
         let json = self.json;
         let (model, mut source, machine) = self.what.open(global, self.label, true)?;
         let mut progress = counting(&machine, 0, global.quiet);
-        let found = evaluate(&model, &mut source, &mut progress)?;
+        let found = match evaluate(&model, &mut source, &mut progress) {
+            Err(error) if error.is::<Interrupted>() => {
+                eprintln!("{error}");
+                return Ok(exit::STOPPED);
+            }
+            found => found?,
+        };
         if let Some(note) = left_out(found.unlabelled).filter(|_| !global.quiet) {
             eprintln!("{note}");
         }

@@ -102,7 +102,7 @@ impl<'a> Folds<'a> {
     pub fn floors(&self, runner: &Runner) -> Result<Vec<FloorResult>> {
         let mut of_folds = Vec::new();
         for name in &self.names {
-            of_folds.push(floors::all(runner, name, None)?.into_iter());
+            of_folds.push(floors::all(runner, name, None, &mut Vec::new())?.into_iter());
         }
         let mut found = Vec::new();
         loop {

@@ -60,13 +60,6 @@ impl Candidate {
 
     /// Adds a trial of the last stage. Of the models of that stage the one with the best dev score is kept.
     pub fn add_final(&mut self, mut trial: TrialResult) {
-        // The first one may be worse than the trial before it, see `last`.
-        let is_first = self.finals.is_empty();
-        for (lr, earlier) in &mut self.trials {
-            if !is_first || *lr != self.lr {
-                earlier.model = None;
-            }
-        }
         let mut earlier = self.finals.iter_mut();
         match earlier.find(|earlier| earlier.model.is_some()) {
             Some(best) if best.dev >= trial.dev => trial.model = None,
@@ -74,6 +67,13 @@ impl Candidate {
             Some(_) | None => {}
         }
         self.finals.push(trial);
+        // As long as the last stage does not count, see `last`, the trial before it may be the one.
+        let counts = self.is_of_last();
+        for (lr, earlier) in &mut self.trials {
+            if counts || *lr != self.lr {
+                earlier.model = None;
+            }
+        }
     }
 
     /// The model that was kept, of the trials that its score is of.
@@ -248,6 +248,23 @@ mod tests {
             finals: finals.iter().map(|dev| of(400, *dev)).collect(),
             dropped: None,
         }
+    }
+
+    #[test]
+    fn the_trial_before_the_last_stage_keeps_its_number_until_that_stage_counts() {
+        let with = |devs: &[(f64, bool)]| {
+            let mut candidate = candidate([0.9, 0.7], &[]);
+            for &(dev, diverged) in devs {
+                let mut last = trial(dev, candidate.trials[0].1.size);
+                last.diverged = diverged;
+                candidate.add_final(last);
+            }
+            candidate.is_of_last()
+        };
+        assert!(!with(&[(0.1, true), (0.6, false)]));
+        assert!(!with(&[(0.6, false), (0.1, true)]));
+        assert!(with(&[(0.8, false), (0.1, true)]));
+        assert!(with(&[(0.6, false), (0.65, false)]));
     }
 
     #[test]

@@ -222,38 +222,48 @@ fn a_trial_that_gives_all_the_same_answer_is_chosen_only_where_all_do() {
     assert!(matches!(none, Choice::Made(runs) if lr(&runs[0]) == 1e-4));
 }
 
+/// A run with an accuracy on dev and these answers, each with its split.
+fn answered(answers: &[(&str, &str)]) -> Tables {
+    let row = |(split, predicted): &(&str, &str)| PredictionRow {
+        split: split.to_string(),
+        predicted: predicted.to_string(),
+        run_id: String::new(),
+        example_id: String::new(),
+        position: 0,
+        gold: "0".into(),
+        scores: Vec::new(),
+    };
+    Tables {
+        runs: vec![RunRow {
+            status: "ok".into(),
+            ..RunRow::default()
+        }],
+        evals: vec![EvalRow {
+            split: "dev".into(),
+            metric: "accuracy".into(),
+            value: 0.7,
+            is_final: true,
+            run_id: String::new(),
+            phase: 0,
+            epoch: 1,
+            step: 1,
+            n: 10,
+            train_seconds: 1.0,
+        }],
+        predictions: answers.iter().map(row).collect(),
+    }
+}
+
+#[test]
+fn a_correlation_that_is_not_defined_is_the_worst_score() {
+    let run = answered(&[("dev", "a"), ("dev", "a")]);
+    let found = Scored::of(&run, "spearman").expect("a score");
+    assert!(matches!(&found, Scored::Worst(why) if why == "its spearman on dev is not defined"));
+    assert!(Scored::of(&run, "accurracy").is_err());
+}
+
 #[test]
 fn a_run_is_constant_by_its_answers_on_dev() {
-    let answered = |answers: &[(&str, &str)]| {
-        let row = |(split, predicted): &(&str, &str)| PredictionRow {
-            split: split.to_string(),
-            predicted: predicted.to_string(),
-            run_id: String::new(),
-            example_id: String::new(),
-            position: 0,
-            gold: "0".into(),
-            scores: Vec::new(),
-        };
-        Tables {
-            runs: vec![RunRow {
-                status: "ok".into(),
-                ..RunRow::default()
-            }],
-            evals: vec![EvalRow {
-                split: "dev".into(),
-                metric: "accuracy".into(),
-                value: 0.7,
-                is_final: true,
-                run_id: String::new(),
-                phase: 0,
-                epoch: 1,
-                step: 1,
-                n: 10,
-                train_seconds: 1.0,
-            }],
-            predictions: answers.iter().map(row).collect(),
-        }
-    };
     let of =
         |answers: &[(&str, &str)]| Scored::of(&answered(answers), "accuracy").expect("a score");
     let same = [("dev", "1"), ("test", "0"), ("dev", "1")];

@@ -50,10 +50,11 @@ fn all_runs_of_all_papers_and_profiles_have_different_ids() {
 }
 
 /// Studies of our own, without a paper, and the experiment that their floors belong to.
-const OWN_STUDIES: [(&str, &str); 3] = [
+const OWN_STUDIES: [(&str, &str); 4] = [
     ("encoders", "tasks"),
     ("data-size", "curve"),
     ("strategies", "strategies"),
+    ("restarts", "restarts"),
 ];
 
 fn own_study(paper: &str) -> Option<&str> {

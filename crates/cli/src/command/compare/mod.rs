@@ -17,6 +17,7 @@ use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request,
 use totune_data::Card;
 use totune_data::guess::{Hints, draft, name};
 use totune_disk::write_atomically;
+use totune_keep::Saved;
 use totune_sweep::Machine;
 
 use self::folder::Folder;
@@ -156,6 +157,9 @@ impl Compare {
         let comparison = &outcome.comparison;
         let train = self.train_command(comparison, &card);
         let html = html(&outcome, &context.global.words, train.as_deref())?;
+        // Before anything is printed: whoever reads that may go away.
+        let written = folder.write(comparison, &html)?;
+        let (is_saved, saved) = self.saved(context, &machine, (&card, &data), &outcome)?;
         if self.json {
             print::json(comparison)?;
         } else {
@@ -164,11 +168,14 @@ impl Compare {
                 println!("\nTo train and keep this model:\n  {train}");
             }
         }
-        let written = folder.write(comparison, &html)?;
         if let (Some(page), false) = (written, self.json) {
             println!("\n{}", page.display());
         }
-        let is_saved = self.saved(context, &machine, (&card, &data), &outcome)?;
+        match &saved {
+            Some(saved) if self.json => eprintln!("saved {}", saved.dir.display()),
+            Some(saved) => print_saved(saved),
+            None => {}
+        }
         Ok(match (comparison.stopped, &comparison.chosen) {
             (true, _) => exit::STOPPED,
             (false, Some(_)) if is_saved => exit::OK,
@@ -176,16 +183,16 @@ impl Compare {
         })
     }
 
-    /// Saves the model, if requested; returns true if nothing is missing.
+    /// Saves the model, if requested; returns true if nothing is missing, and what was saved.
     fn saved(
         &self,
         context: &Context,
         machine: &Machine,
         (card, data): (&Card, &DatasetSplits),
         outcome: &Outcome,
-    ) -> Result<bool> {
+    ) -> Result<(bool, Option<Saved>)> {
         let Some(folder) = &self.save else {
-            return Ok(true);
+            return Ok((true, None));
         };
         let Some(model) = &outcome.model else {
             let shown = folder.display();
@@ -195,7 +202,7 @@ impl Compare {
                 "no strategy was trained to its end within the budget"
             };
             eprintln!("no model was saved as {shown}: {why}");
-            return Ok(false);
+            return Ok((false, None));
         };
         let comparison = &outcome.comparison;
         if let Some(kept) = comparison.kept()
@@ -226,12 +233,7 @@ impl Compare {
             adapter: Switch::Off,
         }
         .save(context, machine, folder)?;
-        if self.json {
-            eprintln!("saved {}", folder.display())
-        } else {
-            print_saved(&saved)
-        }
-        Ok(true)
+        Ok((true, Some(saved)))
     }
 
     /// The command that trains the chosen model and saves it; `None` where a floor was chosen.

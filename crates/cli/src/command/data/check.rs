@@ -56,9 +56,7 @@ impl Check {
             }
             if let Some(missing) = missing.filter(|_| named) {
                 eprintln!("{missing}");
-                if checked.is_empty() {
-                    code = exit::SOME_FAILED;
-                }
+                code = exit::SOME_FAILED;
             }
             all.extend(checked);
         }

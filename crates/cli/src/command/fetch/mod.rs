@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, bail};
 use clap::Args;
 use totune_data::Card;
-use totune_fetch::{Allow, Fetch, Fetcher, Job, Kind, Progress, Settings, Silent};
+use totune_fetch::{Allow, Fetch, Fetcher, Job, Kind, Progress, Settings, Silent, State};
 use totune_model::EncoderCard;
 
 use crate::context::Context;
@@ -238,10 +238,14 @@ impl How {
         match fetcher.fetch(job, allow, progress, stop) {
             Ok(fetched) => FileOutcome {
                 file,
-                state: if fetched.from.is_some() {
-                    "fetched"
-                } else {
-                    "verified"
+                state: match (&fetched.from, &job.download.sha256) {
+                    (Some(_), _) => "fetched",
+                    (None, Some(_)) => "verified",
+                    // The Hub's own hash may be known.
+                    (None, None) => match fetcher.look(job) {
+                        Ok(State::Unverified(_)) => "unverified",
+                        _ => "verified",
+                    },
                 },
                 paths: fetched.files,
                 received: fetched.from.is_some().then_some(fetched.bytes),

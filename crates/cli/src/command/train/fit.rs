@@ -101,6 +101,24 @@ impl Job<'_> {
             }
             Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {}
         }
+        // Before anything is printed: whoever reads that may go away.
+        let saved = match folder {
+            None => None,
+            Some(folder) => {
+                let loaded = self.inputs.loaded(&self.origin.encoder.name)?;
+                let model = ToSave {
+                    outcome: &outcome,
+                    sample: &facts.sample,
+                    sizes: facts.sizes,
+                    metrics: &facts.metrics,
+                    origin: self.origin,
+                    dir: &loaded.dir,
+                    checkpoint: &loaded.checkpoint_hash,
+                    adapter: self.adapter,
+                };
+                Some((model.save(context, machine, folder)?, folder))
+            }
+        };
         print_scores(&outcome, facts.sizes);
         if outcome.restarts > 0 && !context.global.quiet {
             eprintln!(
@@ -113,19 +131,8 @@ impl Job<'_> {
         {
             eprintln!("{note}");
         }
-        if let Some(folder) = folder {
-            let loaded = self.inputs.loaded(&self.origin.encoder.name)?;
-            let model = ToSave {
-                outcome: &outcome,
-                sample: &facts.sample,
-                sizes: facts.sizes,
-                metrics: &facts.metrics,
-                origin: self.origin,
-                dir: &loaded.dir,
-                checkpoint: &loaded.checkpoint_hash,
-                adapter: self.adapter,
-            };
-            print_saved(&model.save(context, machine, folder)?);
+        if let Some((saved, folder)) = saved {
+            print_saved(&saved);
             if self.adapter.is_on() {
                 println!("PEFT loads {}", folder.join("adapter").display());
             }

@@ -100,6 +100,23 @@ fn a_part_of_something_else_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_file_that_is_called_like_a_part_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, part) = (
+        folder.path().join("z.csv"),
+        folder.path().join("z.csv.part"),
+    );
+    fs::write(&part, "mine").expect("written");
+    let refused = Target::file(&out, false).err().expect("somebody's file");
+    assert!(
+        refused.to_string().contains("no part of an interrupted"),
+        "{refused}"
+    );
+    assert_eq!(fs::read_to_string(&part).expect("there"), "mine");
+    drop(Target::file(&out, true).expect("discarded"));
+}
+
+#[test]
 #[cfg(unix)]
 fn a_device_is_no_place_for_predictions() {
     let refused = Target::file(Path::new("/dev/null"), false).err();
