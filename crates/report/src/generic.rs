@@ -142,7 +142,7 @@ impl PartialOrd for Setting {
 }
 
 impl Arm {
-    /// What tells it from the others.
+    /// Text that tells it from the others.
     fn text(&self) -> String {
         let mut text = format!("{}-{}", self.experiment, self.name);
         for (path, Setting(value)) in &self.settings {

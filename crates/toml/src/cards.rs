@@ -11,7 +11,7 @@ use crate::near::{did_you_mean, quoted};
 /// The most names that the error about an unknown one lists.
 const NEAREST: usize = 5;
 
-/// What a TOML file describes.
+/// A thing that a TOML file describes.
 pub trait CardFile: Sized {
     /// Kind of thing, such as `dataset`, for errors.
     const KIND: &'static str;

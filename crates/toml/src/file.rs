@@ -7,11 +7,8 @@ use std::path::Path;
 
 /// Reads the TOML file at `path` as a `T`.
 ///
-/// An unknown key or an unknown choice names the nearest known one:
-///
-/// ```text
-/// datasets/rte.toml: line 4: unknown key `lables`; did you mean `labels`? expected one of `name`, `labels`
-/// ```
+/// An unknown key or an unknown choice names the nearest known one: "datasets/rte.toml: line 4: unknown key `lables`; did
+/// you mean `labels`? expected one of `name`, `labels`".
 ///
 /// # Errors
 /// When the file cannot be read, or is not such a `T`.
@@ -87,7 +84,7 @@ pub fn unknown_name(message: &str) -> Option<&str> {
 
 /// Serde's message about a name that it does not know.
 struct Unknown<'a> {
-    /// What stands before it, such as the place.
+    /// Text before it, such as the place.
     before: &'a str,
     what: &'static str,
     name: &'a str,

@@ -7,7 +7,7 @@ use totune_model::{HeadSpec, TagOutput};
 use super::Training;
 
 impl Training {
-    /// What the loss of a batch is divided by in place of its examples, on a dataset of this task; none where the gradient
+    /// Divisor of the loss of a batch in place of its number of examples, on a dataset of this task; none where the gradient
     /// of a batch is the mean of those of its parts.
     pub fn divides_by(&self, task: Task) -> Option<&'static str> {
         if self.loss.class_weights == ClassWeights::Balanced {

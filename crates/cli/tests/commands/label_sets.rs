@@ -178,7 +178,8 @@ fn what_such_labels_cannot_have_is_refused_before_anything_runs() {
         (
             "fixture-grades",
             "micro-batch-size = 8",
-            "micro-batch-size: found 8, expected 0 for the ordinal dataset `fixture-grades`",
+            "micro-batch-size: found 8, expected 0: the loss of a batch is divided by the number of steps that its examples reach \
+             (dataset `fixture-grades`)",
         ),
     ] {
         let checkout = Checkout::with(&[("tune", &experiment(dataset, key))]);

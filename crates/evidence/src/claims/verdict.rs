@@ -261,7 +261,7 @@ pub(crate) fn of_limits(kept: bool) -> Verdict {
     }
 }
 
-/// What rounding can have taken from a printed difference. A fraction was printed as percent or points: 0.1 in TOML was
+/// Error of a printed difference from rounding, at most. A fraction was printed as percent or points: 0.1 in TOML was
 /// 0.10 on paper.
 fn rounding(paper: f64) -> f64 {
     let half = half_digit(paper);
