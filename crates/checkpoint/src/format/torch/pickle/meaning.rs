@@ -31,7 +31,7 @@ impl<'a> Machine<'a> {
                         Value::List(pair) => &self.lists[pair],
                         other => self.tuple(other)?,
                     };
-                    let &[key, value] = &pair[..] else {
+                    let &[key, value] = pair else {
                         bail!(
                             "a list of {} values, expected a key and its value",
                             pair.len()
