@@ -87,7 +87,9 @@ ELMo's recurrence at the original size, training | amd-avx512/elmo | original; t
 ELMo's recurrence at the original size, inference | amd-avx512/elmo | original; inference | pytorch / totune
 AdamW's update of all weights | amd-avx512/update | | pytorch-fused / totune; memcpy / totune
 logistic and linear probes | probes | regression | python / totune
-logistic probes | probes | logistic | python, layers at once / totune; python, layers at once / totune, preconditioned";
+logistic probes | probes | logistic | python, layers at once / totune; python, layers at once / totune, preconditioned
+logistic and linear probes | amd-avx512/probes | regression | python / totune
+logistic probes | amd-avx512/probes | logistic | python, layers at once / totune; python, layers at once / totune, preconditioned";
 
 /// The rows of the table of goals whose figures are on a page: the words that a row begins with, its file, words in the
 /// names of its cases, and the kind of the goals.
@@ -106,6 +108,7 @@ training of MiniLM, 32 x 128 | amd/peer | MiniLM; training | product
 ELMo's recurrence | elmo | original; inference | faster
 ELMo's recurrence in inference (AMD, AVX-512) | amd-avx512/elmo | original; inference | faster
 logistic regression | probes | logistic | faster
+logistic regression over frozen vectors (AMD, AVX-512) | amd-avx512/probes | logistic | faster
 epochs of the last layers | cache | last- | faster
 at most 0.80 of PyTorch's operators | operators | batch | operators
 at least as fast as `torch.compile` | gpu | training | faster";
