@@ -1,5 +1,6 @@
 //! Observers of a run. A watcher is notified of every event; it can end the run and influence nothing else.
 
+use std::io::{Write, stderr};
 use std::ops::ControlFlow;
 
 use crate::outcome::Score;
@@ -27,6 +28,11 @@ pub trait Watch {
 
 /// Observes nothing.
 impl Watch for () {}
+
+/// Writes a note to standard error. A reader that has gone away is no error: a panic would be taken for one of the run.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(stderr().lock(), "note: {text}");
+}
 
 /// Error of a computation that was stopped from outside: no failure.
 #[derive(Debug)]

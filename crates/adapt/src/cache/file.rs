@@ -17,6 +17,7 @@ use super::bytes::Bytes;
 use super::format::{Front, TRAILER, read_trailer};
 use super::pass::FrozenPass;
 use super::unfinished::UnfinishedFile;
+use crate::watch::note;
 
 /// A file of cached activations, named by everything they depend on.
 #[derive(Debug, Clone)]
@@ -49,18 +50,20 @@ impl CacheFile {
     pub fn get<E: Encoder>(&self, pass: &FrozenPass<E>) -> Result<Activations> {
         match self.open() {
             Ok(found) if *found.shape() == pass.shape() => return Ok(found),
-            Ok(_) => eprintln!(
-                "note: {}: is of another network or of other examples; computed again",
+            Ok(_) => note(&format!(
+                "{}: is of another network or of other examples; computed again",
                 self.path.display()
-            ),
-            Err(error) if self.path.exists() => eprintln!("note: {error:#}; computed again"),
+            )),
+            Err(error) if self.path.exists() => note(&format!("{error:#}; computed again")),
             Err(_) => {}
         }
         self.write(pass).or_else(|failure| match failure {
             Failure::Pass(error) => Err(error),
             Failure::File(error) => {
                 let path = self.path.display();
-                eprintln!("note: {path}: cannot be written: {error:#}; kept in memory");
+                note(&format!(
+                    "{path}: cannot be written: {error:#}; kept in memory"
+                ));
                 pass.compute()
             }
         })

@@ -113,7 +113,7 @@ impl Reader {
         let encode = |tokenizer: &Tokenizer, max_length| {
             let (texts, source) = cache.encode_all(tokenizer, dataset, max_length, threads)?;
             if let Source::Encoder { note: Some(note) } = source {
-                eprintln!("note: {note}");
+                crate::watch::note(&note);
             }
             Ok(texts)
         };

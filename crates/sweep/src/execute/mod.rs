@@ -208,7 +208,12 @@ impl Sweep<'_> {
         // Another process may have done it between the plan and the claim.
         match self.store.ended(&run.id) {
             Some((State::Done, _)) => return Ok(End::Done),
-            Some((State::Failed, _)) if run.state != State::Failed => return Ok(End::Failed),
+            // Of several workers that retry what has failed, one does so.
+            Some((State::Failed, _))
+                if run.state != State::Failed || self.store.rounds(&run.id)? > run.rounds =>
+            {
+                return Ok(End::Failed);
+            }
             _ => {}
         }
         claim.begin(&run.spec, &self.cards[&card_names(&run.spec)])?;

@@ -59,6 +59,9 @@ pub struct PlannedRun {
     pub seconds: Option<f64>,
     /// Stale run that it replaces, since something that one read has changed.
     pub replaces: Option<Stale>,
+    /// Attempts that have ended, of a run that failed.
+    #[serde(skip)]
+    pub(crate) rounds: u64,
     /// Its spec; before its search has chosen, with the values of the file in place of the chosen ones.
     pub spec: RunSpec,
 }
@@ -67,6 +70,7 @@ impl PlannedRun {
     /// A run that belongs to no plan.
     pub fn unplanned(spec: RunSpec) -> Self {
         Self {
+            rounds: 0,
             id: spec.id(),
             label: spec.label(),
             state: State::Missing,
@@ -207,6 +211,7 @@ impl Entry {
                 why: undecided.why,
                 seconds: None,
                 replaces: None,
+                rounds: 0,
                 spec: undecided.spec,
             }),
         }
@@ -293,9 +298,14 @@ fn planned(
         _ => why,
     };
     let ended = ended.filter(|_| state == State::Done);
+    let rounds = match state {
+        State::Failed => store.rounds(&id)?,
+        _ => 0,
+    };
     Ok(PlannedRun {
         label: spec.label(),
         id,
+        rounds,
         state,
         will_run,
         why,

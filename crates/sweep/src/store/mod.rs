@@ -157,6 +157,11 @@ impl Store {
         self.ended_run(id).as_ref().map(state_of_ended)
     }
 
+    /// Number of attempts at a run that have published results.
+    pub(crate) fn rounds(&self, id: &str) -> Result<u64> {
+        publication::last_round(&self.folder(id))
+    }
+
     /// Whether a run that had no results when the plan was made has been done since.
     pub(crate) fn done_since(&self, id: &str) -> bool {
         publication::is_done(&self.folder(id))
