@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use totune_adapt::{Found, Interrupted};
 use totune_data::Target as Gold;
 use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, for_labels};
@@ -63,15 +63,9 @@ pub fn evaluate(
         full.add_full(&predicted);
         for (record, prediction) in predicted {
             let target = target(&model.manifest.task, source, &record)?;
-            if let (Gold::Tags(tags), Gold::Tags(found)) = (&target, &prediction.predicted) {
-                let (tags, words) = (tags.len(), found.len());
-                ensure!(
-                    tags == words,
-                    source.fields().at(
-                        &record,
-                        &format!("{tags} tags for {words} words, expected one for each")
-                    )
-                );
+            if let Some((tags, words)) = other_lengths(&target, &prediction.predicted) {
+                let why = format!("{tags} tags for {words} words, expected one for each");
+                bail!(source.fields().at(&record, &why));
             }
             gold.push(target);
             found.push(prediction.predicted);
@@ -122,6 +116,15 @@ pub fn evaluate(
         empty: ended.empty,
         full,
     })
+}
+
+/// Numbers of gold tags and of predicted ones, where they differ.
+fn other_lengths(gold: &Gold, found: &Gold) -> Option<(usize, usize)> {
+    match (gold, found) {
+        (Gold::Tags(gold), Gold::Tags(found)) => Some((gold.len(), found.len())),
+        _ => None,
+    }
+    .filter(|(gold, found)| gold != found)
 }
 
 /// Calibration of a classifier's probabilities: `brier` and `ece`, as [`brier_score`] and [`expected_calibration_error`]

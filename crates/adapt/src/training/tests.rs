@@ -127,16 +127,6 @@ fn values_out_of_range_name_their_key() {
         "clip.max: found 0, expected more than 0",
     );
     check(
-        |t| {
-            t.stop = StopRule::EarlyStopping {
-                patience: 1,
-                threshold: 0.0,
-                metric: Some("loss".into()),
-            };
-        },
-        "stop.metric: found `loss`, expected a metric of which more is better",
-    );
-    check(
         |t| t.adaptation = Adaptation::Frozen(Frozen::new(0.0)),
         "adaptation.lr: found 0, expected more than 0",
     );
@@ -164,6 +154,19 @@ fn values_out_of_range_name_their_key() {
         |t| t.optimizer = with_adam(|adam| adam.no_decay = vec!["(".into()]),
         "optimizer.no-decay: found `(`, expected a regular expression",
     );
+}
+
+#[test]
+fn a_metric_of_which_less_is_better_decides_nothing() {
+    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
+    settings.stop = StopRule::EarlyStopping {
+        patience: 1,
+        threshold: 0.0,
+        metric: Some("loss".into()),
+    };
+    let error = settings.validate().expect_err("a loss").to_string();
+    let expected = "stop.metric: found `loss`, expected a metric of which more is better";
+    assert_eq!(error, expected);
 }
 
 #[test]
