@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::plan::{EnsemblePlan, Grid, Group, LabelPlan, Plan, Task};
+use crate::plan::{ChoicePlan, EnsemblePlan, Grid, Group, LabelPlan, Plan, Task};
 use crate::toml_file::parse;
 
 /// The part of a `report.toml` that this crate is about.
@@ -15,6 +15,8 @@ struct Written {
     #[serde(default)]
     profiles: BTreeMap<String, String>,
     groups: BTreeMap<String, Group>,
+    #[serde(default, rename = "choice")]
+    choices: Vec<ChoicePlan>,
     #[serde(default, rename = "ensemble")]
     ensembles: Vec<EnsemblePlan>,
     #[serde(default)]
@@ -38,6 +40,7 @@ pub(crate) fn plan(text: &str) -> Result<Plan> {
         grids: grids.collect::<Result<_>>()?,
         profiles: written.profiles,
         groups: written.groups,
+        choices: written.choices,
         ensembles: written.ensembles,
         tasks: written.tasks,
         labels: written.labels,

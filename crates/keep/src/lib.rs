@@ -1,13 +1,13 @@
 //! Trained models on disk: saved as folders, read back, and used.
 //!
-//! [`save`] writes a [`TrainedModel`] model as a folder that transformers loads, wherever transformers has a class that
+//! [`save`] writes a [`TrainedModel`] as a folder that transformers loads, wherever transformers has a class that
 //! computes the same; where it has none, the head goes into a file of our own and the model card says so. Either way
 //! the folder has a [`Manifest`], `totune.json`, from which [`SavedModel::open`] reads it back. A [`SavedModel`]
 //! predicts: for texts in memory, or for the rows of a file that is streamed in constant memory ([`predict`],
 //! [`evaluate`]).
 //!
 //! ```text
-//! Outcome ─► Trained ─► save ─► folder ─► SavedModel ─► predict, evaluate
+//! Outcome ─► TrainedModel ─► save ─► folder ─► SavedModel ─► predict, evaluate
 //! ```
 //!
 //! A folder appears whole or not at all, and only after the model read back from it gave the same outputs as the one in

@@ -99,21 +99,21 @@ pub fn report_of(request: &Request, rows: Option<StoredTables>) -> Result<Writte
         }
     };
     let Experiments {
-        plan,
+        mut plan,
         plan_shown,
         claims,
         claims_shown,
         readme,
     } = Experiments::read(request, &card_folders, rows.as_ref())?;
-    let Some(meaning) = plan.profiles.get(profile) else {
+    if !plan.profiles.contains_key(profile) {
         let known = plan.profiles.keys().map(String::as_str);
         return Err(toml_file::unknown([&plan_shown, "profile", profile], known));
-    };
-
+    }
     let notice = page::notice::notice(project_root, paper, profile)?;
     let neighbours = neighbours(project_root, paper, profile);
     let mut runs = Runs::read(&card_folders, &results, rows?)?;
     runs.label(&plan.labels, &plan_shown)?;
+    runs.choose(&mut plan.plan, &plan_shown)?;
     runs.form(&plan, &plan_shown)?;
 
     let context = ClaimContext {
@@ -124,6 +124,7 @@ pub fn report_of(request: &Request, rows: Option<StoredTables>) -> Result<Writte
     let judged = judge(&claims, context, &claims_shown)?;
     let scope = Scope::new(&plan, &runs, plan_shown);
     let contents = Contents::build(&plan, &scope, &judged, stamp(profile))?;
+    let meaning = &*plan.profiles[profile];
     let page = Page {
         paper,
         profile,

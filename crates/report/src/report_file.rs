@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Deserialize;
-use totune_evidence::plan::{EnsemblePlan, Group, LabelPlan, Plan, Task, check_id};
+use totune_evidence::plan::{ChoicePlan, EnsemblePlan, Group, LabelPlan, Plan, Task, check_id};
 use totune_evidence::toml_file;
 
 use crate::arms::titles;
@@ -47,6 +47,8 @@ struct Written {
     paper: Paper,
     profiles: BTreeMap<String, String>,
     groups: BTreeMap<String, Group>,
+    #[serde(default, rename = "choice")]
+    choices: Vec<ChoicePlan>,
     #[serde(default, rename = "ensemble")]
     ensembles: Vec<EnsemblePlan>,
     #[serde(default)]
@@ -80,6 +82,7 @@ impl From<Written> for ReportFile {
                 grids,
                 profiles: written.profiles,
                 groups: written.groups,
+                choices: written.choices,
                 ensembles: written.ensembles,
                 tasks: written.tasks,
                 labels: written.labels,
@@ -114,6 +117,7 @@ impl ReportFile {
     }
 
     fn complete(mut file: Self, shown: &str) -> Result<Self> {
+        file.plan.add_choices(shown)?;
         file.plan.add_ensembles(shown)?;
         file.check(shown)?;
         Ok(file)

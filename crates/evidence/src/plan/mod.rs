@@ -1,5 +1,6 @@
 //! Groups of runs and tasks: the part of `report.toml` that selections need.
 
+mod choice;
 mod ensemble;
 mod grid;
 mod measure;
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+pub use self::choice::ChoicePlan;
 pub use self::ensemble::EnsemblePlan;
 pub use self::ensemble::{ENSEMBLE, RULE, Rule};
 pub use self::grid::{Grid, GridColumn, GridRow, Origin};
@@ -31,6 +33,8 @@ pub struct Plan {
     pub profiles: BTreeMap<String, String>,
     /// Named selections of runs, used by rows, figures and claims.
     pub groups: BTreeMap<String, Group>,
+    /// Choices between groups by their dev scores.
+    pub choices: Vec<ChoicePlan>,
     /// Ensembles declared in `report.toml`.
     pub ensembles: Vec<EnsemblePlan>,
     /// Named tasks, for items and claims about several tasks.
@@ -54,7 +58,7 @@ pub struct LabelPlan {
 }
 
 /// A named selection of runs: one model, one strategy, one setting.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Group {
     /// Title on the page.

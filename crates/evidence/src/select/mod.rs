@@ -1,6 +1,7 @@
 //! Selection of runs: rows of the results as [`runs::Runs`], selected by conditions, as samples and as sides on tasks.
 
 pub mod by_layer;
+pub mod choice;
 pub(crate) mod dev_size;
 pub mod ensemble;
 pub mod label;

@@ -105,8 +105,10 @@ pub fn curves(request: &CurvesRequest) -> Result<CurvesWritten> {
         &results,
         StoredTables::read(&results)?,
     )?;
-    let plan = plan(project_root, paper)?;
-    runs.label(&plan.labels, &format!("experiments/{paper}/report.toml"))?;
+    let mut plan = plan(project_root, paper)?;
+    let plan_shown = format!("experiments/{paper}/report.toml");
+    runs.label(&plan.labels, &plan_shown)?;
+    runs.choose(&mut plan.plan, &plan_shown)?;
     let scope = Scope::new(&plan, &runs, format!("curves of {paper} {profile}"));
     let (lines, mixed) = gather(request, &plan, &scope)?;
     let caveats = runs.caveats(&plan);
