@@ -34,12 +34,12 @@ def fastest(pipe):
     """The batch that takes the first rows through the pipeline soonest."""
     rows = read()[:TRIED]
     seconds = dict.fromkeys(BATCHES, float("inf"))
-    # Several rounds, so that a moment of noise decides nothing; processor time, so that other jobs do not either.
+    # Several rounds, so that a moment of noise decides nothing.
     for _ in range(3):
         for batch in BATCHES:
-            start = time.process_time()
+            start = time.perf_counter()
             answers(pipe, rows, batch)
-            seconds[batch] = min(seconds[batch], time.process_time() - start)
+            seconds[batch] = min(seconds[batch], time.perf_counter() - start)
     return min(seconds, key=seconds.get)
 
 

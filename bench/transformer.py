@@ -126,6 +126,8 @@ def prepared(case):
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)  # else the next step would pay for this one
             return value
 
     versions = f"torch {torch.__version__}, transformers {__version__}"

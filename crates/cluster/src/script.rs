@@ -1,7 +1,7 @@
 //! The text of a job script.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An array of workers, or a single job.
 #[derive(Debug, Clone)]
@@ -57,7 +57,9 @@ impl Request {
             }
             None => "%j.log",
         };
-        let log = self.logs.join(log);
+        // Slurm replaces what follows a per cent sign in a name, of the folder too.
+        let folder = self.logs.to_string_lossy().replace('%', "%%");
+        let log = Path::new(&folder).join(log);
         line(&format!(
             "#SBATCH --output={}",
             quote(&log.to_string_lossy())
@@ -116,8 +118,19 @@ impl Request {
 /// A word as a shell takes it. The number of the task stays a variable.
 pub fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%+@".contains(c);
-    if word.contains("$SLURM_ARRAY_TASK_ID") {
-        return format!("\"{word}\"");
+    const TASK: &str = "$SLURM_ARRAY_TASK_ID";
+    if word.contains(TASK) {
+        let parts = word.split(TASK).map(|part| {
+            let special = |c: char| {
+                if "\"`\\$".contains(c) {
+                    format!("\\{c}")
+                } else {
+                    c.to_string()
+                }
+            };
+            part.chars().map(special).collect::<String>()
+        });
+        return format!("\"{}\"", parts.collect::<Vec<_>>().join(TASK));
     }
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_string();

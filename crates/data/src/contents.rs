@@ -157,19 +157,22 @@ pub(crate) fn decoded<'a>(
         return Ok(bytes);
     };
     let encoding = encoding(label)?;
-    let (text, _) = encoding.decode_with_bom_removal(&bytes);
-    let wrong = text
-        .char_indices()
-        .find(|(_, letter)| *letter == '\u{fffd}');
-    if let Some((at, _)) = wrong {
-        let line = 1 + text[..at].bytes().filter(|byte| *byte == b'\n').count();
-        anyhow::bail!(
-            "{}: line {line}: {}",
-            path.display(),
-            no_character(encoding)
-        );
+    let text = match Encoding::for_bom(&bytes) {
+        Some((found, length)) if found == encoding => &bytes[length..],
+        _ => &bytes,
+    };
+    // A replacement character that the file itself has is one like any other.
+    if let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(text) {
+        return Ok(Cow::Owned(text.into_owned().into_bytes()));
     }
-    Ok(Cow::Owned(text.into_owned().into_bytes()))
+    let (replaced, _) = encoding.decode_without_bom_handling(text);
+    let before = replaced.split('\u{fffd}').next().unwrap_or_default();
+    let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+    anyhow::bail!(
+        "{}: line {line}: {}",
+        path.display(),
+        no_character(encoding)
+    )
 }
 
 /// The message for bytes that are not a character in the encoding.

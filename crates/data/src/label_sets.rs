@@ -77,13 +77,29 @@ fn python_list(text: &str) -> Option<Vec<String>> {
         let mut name = String::new();
         loop {
             match rest.next()? {
-                '\\' => name.push(rest.next()?),
+                '\\' => name.push(escaped(&mut rest)?),
                 letter if letter == quote => break,
                 letter => name.push(letter),
             }
         }
         names.push(name);
     }
+}
+
+/// The character after a backslash in a string of Python's `repr`; `None` for an escape that it does not write.
+fn escaped(rest: &mut std::str::Chars) -> Option<char> {
+    let digits = match rest.next()? {
+        'n' => return Some('\n'),
+        't' => return Some('\t'),
+        'r' => return Some('\r'),
+        letter @ ('\\' | '\'' | '"') => return Some(letter),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => return None,
+    };
+    let code: String = rest.by_ref().take(digits).collect();
+    char::from_u32(u32::from_str_radix(&code, 16).ok()?)
 }
 
 #[cfg(test)]
@@ -102,10 +118,15 @@ mod tests {
             ("[3, 27]", None, &["3", "27"]),
             ("['a', \"b's\"]", None, &["a", "b's"]),
             (r"['b\'s' 'c']", None, &["b's", "c"]),
+            (
+                r"['a\xa0b\n', 'C:\\x', '\u2013']",
+                None,
+                &["a\u{a0}b\n", r"C:\x", "–"],
+            ),
         ] {
             assert_eq!(names(field, separator).expect(field), expected, "{field}");
         }
-        for field in ["a|b", "[a, b]", "['a", "[['a']]", "[null]"] {
+        for field in ["a|b", "[a, b]", "['a", "[['a']]", "[null]", r"['\q']"] {
             let error = names(field, None).expect_err(field);
             assert!(
                 error.starts_with(&format!("`{field}` is no list")),

@@ -21,8 +21,10 @@ impl Axis {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                 (low.min(value), high.max(value))
             });
+        // A span of rounding errors is none.
+        let least = 1e-9 * low.abs().max(high.abs());
         let (low, high) = match high - low {
-            span if span > 0.0 => (low, high),
+            span if span > least && span > 1e-12 => (low, high),
             _ if low.is_finite() => (low - 0.05, low + 0.05),
             _ => (0.0, 1.0),
         };

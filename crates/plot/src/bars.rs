@@ -23,6 +23,10 @@ pub struct BarSeries {
     pub title: String,
     /// A count for each label.
     pub counts: Vec<usize>,
+    /// Number that shares are of.
+    pub whole: usize,
+    /// Words for it in the key, such as `labelled`.
+    pub of: &'static str,
 }
 
 /// Number of labels that have room; the others are named as left out.
@@ -84,8 +88,8 @@ impl BarPanel {
             let line = below + 22.0 + 18.0 * place as f64;
             let (left, colour) = (frame.left + 12.0, series_colour(place));
             canvas.line((left, line), (left + 22.0, line), colour, 8.0);
-            let total: usize = series.counts.iter().sum();
-            let text = format!("{}: {} labelled", series.title, count(total as u64));
+            let whole = count(series.whole as u64);
+            let text = format!("{}: {whole} {}", series.title, series.of);
             let style = Text::note().anchored(HPos::Left);
             canvas.text(left + 30.0, line, &text, &style);
         }
@@ -106,7 +110,7 @@ impl BarPanel {
 
 impl BarSeries {
     fn shares(&self) -> Vec<f64> {
-        let total = self.counts.iter().sum::<usize>().max(1) as f64;
+        let total = self.whole.max(1) as f64;
         self.counts
             .iter()
             .map(|&count| count as f64 / total)
@@ -131,6 +135,8 @@ mod tests {
         let series = BarSeries {
             title: "train".into(),
             counts,
+            whole: 4,
+            of: "labelled",
         };
         assert_eq!(series.shares(), [0.75, 0.25, 0.0]);
         assert_eq!(short("not_entailment"), "not_entailment");

@@ -53,8 +53,8 @@ use l2_sp::Pretrained;
 ///
 /// The run takes place on the encoder's device, which is one without autodiff. All randomness comes from `seed`: the
 /// head's initialisation and that of what the strategy adds, the order of the examples, dropout. A loss or gradient
-/// that is not finite ends an attempt before its step is applied, and a break of `watch` the run; both are outcomes,
-/// not errors.
+/// that is not finite ends an attempt, on a CPU before its step is applied and on a GPU right after it, and a break of
+/// `watch` the run; both are outcomes, not errors.
 ///
 /// # Errors
 /// When a setting is out of range for this encoder, a split is empty, or the device fails.

@@ -19,6 +19,7 @@ pub struct Steps {
     /// The batches, used in turn, one for each step.
     batches: Vec<Batch>,
     taken: u64,
+    device: Device,
 }
 
 impl Steps {
@@ -50,10 +51,14 @@ impl Steps {
             optimizer: adam_w(),
             batches,
             taken: 0,
+            device: device.clone(),
         })
     }
 
-    /// Takes the next step.
+    /// Takes the next step, and waits for the device: else the next step would pay for this one.
+    ///
+    /// # Panics
+    /// When the device fails.
     pub fn step(&mut self) {
         let network = self.network.take().expect("put back by the step before");
         let batch = &self.batches[self.taken as usize % self.batches.len()];
@@ -72,6 +77,7 @@ impl Steps {
                 network.updated(&loss, &mut self.optimizer)
             }
         });
+        self.device.sync().expect("the device has taken the step");
     }
 }
 

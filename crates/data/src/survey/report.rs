@@ -52,7 +52,7 @@ fn answers(splits: &[Statistics]) -> String {
     let mut table = TextTable::new(["split", "answer", "#rows", "#share", ""]);
     for split in splits {
         let counts: Vec<(String, usize)> = match &split.answers {
-            TargetCounts::Labels(counts) => {
+            TargetCounts::Labels(counts) | TargetCounts::Spans(counts) => {
                 let counts = counts.iter();
                 counts
                     .map(|count| (count.label.clone(), count.count))
@@ -63,7 +63,13 @@ fn answers(splits: &[Statistics]) -> String {
                 .map(|bar| (format!("{:.2} to {:.2}", bar.from, bar.to), bar.count))
                 .collect(),
         };
-        let total: usize = counts.iter().map(|(_, count)| count).sum();
+        // An example may have several labels.
+        let total = match &split.answers {
+            TargetCounts::Labels(_) => split.rows - split.unlabelled,
+            TargetCounts::Spans(_) | TargetCounts::Scores { .. } => {
+                counts.iter().map(|(_, count)| count).sum()
+            }
+        };
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
         if total == 0 {
             continue;

@@ -43,8 +43,10 @@ pub struct Statistics {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetCounts {
-    /// Examples of each label in the order of the card; of a tagging dataset, spans of each type.
+    /// Examples that have each label, in the order of the card; an example with several labels counts for each of them.
     Labels(Vec<Count>),
+    /// Spans of each type of a tagging dataset, in the order of the card.
+    Spans(Vec<Count>),
     /// Scores in intervals of equal width.
     Scores {
         /// Intervals from the lowest to the highest score.
@@ -147,18 +149,24 @@ impl Statistics {
             .iter()
             .map(|example| n_words(&example.input))
             .collect();
-        let encoded = tokenizer.map(|tokenizer| -> Result<(Vec<usize>, usize)> {
+        let encoded = tokenizer.map(|tokenizer| -> Result<(Vec<usize>, usize, usize)> {
             let encoded = tokenizer.encode_all(examples, usize::MAX, threads)?;
+            let added = examples
+                .iter()
+                .map(|example| tokenizer.n_added(&example.input));
+            let added: usize = added.sum::<Result<usize>>()?;
             let unknown = tokenizer.unknown_id();
             let ids = encoded.iter().flat_map(|row| &row.ids);
             let unknown = ids.filter(|id| **id == unknown).count();
-            Ok((encoded.iter().map(|row| row.ids.len()).collect(), unknown))
+            Ok((
+                encoded.iter().map(|row| row.ids.len()).collect(),
+                unknown,
+                added,
+            ))
         });
         let encoded = encoded.transpose()?;
-        let pieces = encoded.as_ref().map(|(lengths, unknown)| {
-            let specials = |example: &Example| 2 + usize::from(example.input.second().is_some());
-            let special: usize = examples.iter().map(specials).sum();
-            let total = lengths.iter().sum::<usize>() - special;
+        let pieces = encoded.as_ref().map(|(lengths, unknown, added)| {
+            let total = lengths.iter().sum::<usize>() - added;
             WordpieceLengths {
                 spread: Spread::of(lengths),
                 cut: LIMITS
@@ -171,7 +179,7 @@ impl Statistics {
                 unknown: *unknown,
             }
         });
-        let lengths = encoded.as_ref().map(|(lengths, _)| lengths.as_slice());
+        let lengths = encoded.as_ref().map(|(lengths, ..)| lengths.as_slice());
         let unlabelled = |example: &&Example| example.target == Target::Unknown;
         Ok(Self {
             dataset: dataset.name.clone(),
@@ -209,11 +217,15 @@ fn answers(dataset: &Dataset) -> TargetCounts {
         .collect();
     if scores.is_empty() {
         let counts = dataset.named_counts().into_iter();
-        return TargetCounts::Labels(
-            counts
-                .map(|(label, count)| Count { label, count })
-                .collect(),
-        );
+        let counts = counts
+            .map(|(label, count)| Count { label, count })
+            .collect();
+        let tagged = |example: &Example| matches!(example.input, Input::Words(_));
+        return if dataset.examples.iter().any(tagged) {
+            TargetCounts::Spans(counts)
+        } else {
+            TargetCounts::Labels(counts)
+        };
     }
     let low = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let high = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

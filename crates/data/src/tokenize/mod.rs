@@ -119,6 +119,21 @@ impl Tokenizer {
         Cow::Owned(format!("{}{text}", self.prefix))
     }
 
+    /// The number of tokens that an input has whatever its text says: the special ones, and those of prefixes.
+    pub(crate) fn n_added(&self, input: &Input) -> Result<usize> {
+        let is_pair = input.second().is_some();
+        let prefixed = match input {
+            Input::Words(_) => 0,
+            Input::Text(_) | Input::Pair(..) => 1 + usize::from(is_pair),
+        };
+        let prefix = if self.prefix.is_empty() {
+            0
+        } else {
+            self.pieces(&self.prefix)?.len()
+        };
+        Ok(self.template.n_specials(is_pair) + prefixed * prefix)
+    }
+
     /// The number of tokens left for an input after the special ones.
     fn room(&self, input: &Input, max_length: usize) -> Result<usize> {
         let specials = self.template.n_specials(input.second().is_some());
@@ -180,7 +195,7 @@ impl Tokenizer {
     }
 
     /// The wordpieces of a word on its own, as with transformers' `is_split_into_words`.
-    fn word_pieces(&self, word: &str) -> Result<Vec<u32>> {
+    pub(crate) fn word_pieces(&self, word: &str) -> Result<Vec<u32>> {
         let Some(of_words) = &self.of_words else {
             return self.pieces(word);
         };

@@ -101,6 +101,7 @@ mod tests {
                 split: DEV.to_owned(),
                 metric: "accuracy".to_owned(),
                 value,
+                is_final: true,
                 ..model.evals[0].clone()
             }));
         }

@@ -86,6 +86,11 @@ impl Partial {
         self.origin.as_ref().map_or(0, |_| found)
     }
 
+    /// Bytes of the whole file, where the server said how many.
+    pub fn total(&self) -> Option<u64> {
+        self.origin.as_ref().and_then(|origin| origin.total)
+    }
+
     /// Starts anew with bytes of `origin`. The note comes first: bytes without one are never continued.
     pub fn begin(&mut self, origin: Origin) -> Result<File> {
         self.discard();

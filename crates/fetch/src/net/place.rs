@@ -37,9 +37,14 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     let folder = to.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
     let beside = temporary(to);
-    let whole = fs::copy(from, &beside)
+    // Bytes alone: with the permissions of a file that is for reading, this one could not be brought to the disk.
+    let bytes = || {
+        let mut file = File::create_new(&beside)?;
+        io::copy(&mut File::open(from)?, &mut file)?;
+        file.sync_all()
+    };
+    let whole = bytes()
         .map_err(|error| Error::disk(to, "written", &error))
-        .and_then(|_| sync(&beside))
         .and_then(|()| {
             fs::rename(&beside, to).map_err(|error| Error::disk(to, "put into place", &error))
         });

@@ -37,8 +37,15 @@ pub struct SplitFigure {
 /// A distribution of labels or scores.
 #[derive(Debug, Clone)]
 pub enum Targets {
-    /// Rows of each label, in the order of the card.
-    Labels(Vec<(String, usize)>),
+    /// Rows that have each label, in the order of the card.
+    Labels {
+        /// A row with several labels counts for each of them.
+        counts: Vec<(String, usize)>,
+        /// Labelled rows.
+        rows: usize,
+    },
+    /// Spans of each type, in the order of the card.
+    Spans(Vec<(String, usize)>),
     /// Scores and the rows that have each.
     Scores(Vec<(f64, usize)>),
 }
@@ -111,18 +118,27 @@ impl DatasetFigure {
         for split in &self.splits {
             let title = split.split.clone();
             match &split.answers {
-                Targets::Labels(labels) if labels.iter().any(|(_, rows)| *rows > 0) => {
-                    names = labels.iter().map(|(label, _)| label.clone()).collect();
+                Targets::Labels { counts, .. } | Targets::Spans(counts)
+                    if counts.iter().any(|(_, count)| *count > 0) =>
+                {
+                    names = counts.iter().map(|(label, _)| label.clone()).collect();
+                    let counts: Vec<usize> = counts.iter().map(|(_, count)| *count).collect();
+                    let (whole, of) = match &split.answers {
+                        Targets::Labels { rows, .. } => (*rows, "labelled"),
+                        _ => (counts.iter().sum(), "spans"),
+                    };
                     bars.push(BarSeries {
                         title,
-                        counts: labels.iter().map(|(_, rows)| *rows).collect(),
+                        counts,
+                        whole,
+                        of,
                     });
                 }
                 Targets::Scores(scores) if !scores.is_empty() => steps.push(StepSeries {
                     title,
                     values: scores.clone(),
                 }),
-                Targets::Labels(_) | Targets::Scores(_) => {}
+                Targets::Labels { .. } | Targets::Spans(_) | Targets::Scores(_) => {}
             }
         }
         let title = format!("{}: answers", self.name);
@@ -168,16 +184,19 @@ mod tests {
 
     #[test]
     fn one_long_row_does_not_squeeze_the_axis() {
-        assert_eq!(figure(Targets::Labels(vec![])).end(), Some(150.0));
+        assert_eq!(figure(Targets::Spans(vec![])).end(), Some(150.0));
     }
 
     #[test]
     fn the_picture_names_lengths_labels_and_counts() {
         let labels = [("yes", 900), ("no", 601)].map(|(label, rows)| (label.to_string(), rows));
-        let svg = figure(Targets::Labels(labels.into()))
-            .figure()
-            .svg()
-            .unwrap();
+        let svg = figure(Targets::Labels {
+            counts: labels.into(),
+            rows: 1501,
+        })
+        .figure()
+        .svg()
+        .unwrap();
         for text in [
             "synthetic: length",
             "words per row",
@@ -195,13 +214,13 @@ mod tests {
     fn scores_are_drawn_and_unknown_answers_are_not() {
         let panels = |answers| figure(answers).figure().panels.len();
         assert_eq!(panels(Targets::Scores(vec![(0.5, 3), (4.5, 1)])), 2);
-        assert_eq!(panels(Targets::Labels(vec![("yes".into(), 0)])), 1);
+        assert_eq!(panels(Targets::Spans(vec![("yes".into(), 0)])), 1);
     }
 
     #[test]
     fn a_picture_is_svg_or_png() {
         let folder = tempfile::tempdir().unwrap();
-        let picture = figure(Targets::Labels(vec![]));
+        let picture = figure(Targets::Spans(vec![]));
         picture.write(&folder.path().join("a.png")).unwrap();
         let start = std::fs::read(folder.path().join("a.png")).unwrap();
         assert!(start.starts_with(b"\x89PNG"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use totune_data::survey::{
-    LIMITS, Statistics, TargetCounts, TextStatistics, overlaps, statistics_text,
+    Count, LIMITS, Statistics, TargetCounts, TextStatistics, overlaps, statistics_text,
     text_statistics_text,
 };
 use totune_data::{Card, TextCard, TextPart};
@@ -135,6 +135,13 @@ impl Stats {
     }
 }
 
+fn pairs(counts: &[Count]) -> Vec<(String, usize)> {
+    let counts = counts.iter();
+    counts
+        .map(|count| (count.label.clone(), count.count))
+        .collect()
+}
+
 fn picture(name: &str, fixture: bool, statistics: &[Statistics]) -> DatasetFigure {
     let pieces = statistics.iter().all(|split| split.pieces.is_some());
     let split = |split: &Statistics| {
@@ -146,11 +153,11 @@ fn picture(name: &str, fixture: bool, statistics: &[Statistics]) -> DatasetFigur
             split: split.split.clone(),
             lengths: spread.histogram.clone(),
             answers: match &split.answers {
-                TargetCounts::Labels(counts) => {
-                    let counts = counts.iter();
-                    let counts = counts.map(|count| (count.label.clone(), count.count));
-                    dataset_figure::Targets::Labels(counts.collect())
-                }
+                TargetCounts::Labels(counts) => dataset_figure::Targets::Labels {
+                    counts: pairs(counts),
+                    rows: split.rows - split.unlabelled,
+                },
+                TargetCounts::Spans(counts) => dataset_figure::Targets::Spans(pairs(counts)),
                 TargetCounts::Scores { values, .. } => {
                     dataset_figure::Targets::Scores(values.clone())
                 }

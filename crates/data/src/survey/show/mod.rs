@@ -149,11 +149,7 @@ fn tokens(example: &Example, tokenizer: &Tokenizer, max_length: usize) -> Result
 fn align(words: &[String], tokenizer: &Tokenizer, n: usize) -> Result<Vec<Option<usize>>> {
     let mut aligned = vec![None];
     for (index, word) in words.iter().enumerate() {
-        let pieces = tokenizer
-            .encode(&Input::Text(word.clone()), usize::MAX)?
-            .ids
-            .len()
-            - 2;
+        let pieces = tokenizer.word_pieces(word)?.len();
         aligned.extend(std::iter::repeat_n(Some(index), pieces));
     }
     aligned.truncate(n - 1);

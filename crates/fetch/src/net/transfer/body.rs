@@ -214,6 +214,10 @@ impl Transfer<'_> {
         if let Some(expected) = wish.size.filter(|&expected| expected != found) {
             return Err(wrong(format!("{found} bytes"), expected.to_string()));
         }
+        // Without a size in the card, what the server announced; another process may have written into the same file.
+        if let Some(expected) = partial.total().filter(|&expected| expected != found) {
+            return Err(wrong(format!("{found} bytes"), expected.to_string()));
+        }
         for expected in &wish.digests {
             let found = expected.of_file(partial.path())?;
             if found != *expected {

@@ -151,7 +151,10 @@ char *totune_crf_forward(Tensor *const *inputs, int keep, Tensor **out) {
     Tensor emissions = inputs[0]->contiguous(), transitions = inputs[1]->contiguous();
     Tensor start = inputs[2]->contiguous(), end = inputs[3]->contiguous(), tags = inputs[4]->contiguous();
     int64_t batch = emissions.size(0), words = emissions.size(1), k = emissions.size(2);
-    std::vector<int64_t> n = lengths(inputs[5]->contiguous());
+    Tensor mask = inputs[5]->contiguous();
+    TORCH_CHECK(mask.sizes() == at::IntArrayRef({batch, words}) && tags.sizes() == mask.sizes(), "tags ", tags.sizes(),
+                " and mask ", mask.sizes(), " do not fit emissions ", emissions.sizes());
+    std::vector<int64_t> n = lengths(mask);
     Tensor likelihood = at::empty({batch}, emissions.options());
     Tensor kept, last;
     if (keep) {
@@ -162,6 +165,11 @@ char *totune_crf_forward(Tensor *const *inputs, int keep, Tensor **out) {
                 end.const_data_ptr<float>()};
     const float *e = emissions.const_data_ptr<float>();
     const int64_t *y = tags.const_data_ptr<int64_t>();
+    for (int64_t b = 0; b < batch; b++)
+      for (int64_t t = 0; t < n[b]; t++) {
+        int64_t tag = y[b * words + t];
+        TORCH_CHECK(tag >= 0 && tag < k, "tag ", tag, " of row ", b, " is none of ", k);
+      }
     float *result = likelihood.data_ptr<float>();
     float *kept_at = keep ? kept.data_ptr<float>() : nullptr, *last_at = keep ? last.data_ptr<float>() : nullptr;
     at::parallel_for(0, batch, 1, [&](int64_t begin, int64_t stop) {

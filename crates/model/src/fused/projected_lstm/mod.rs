@@ -114,7 +114,9 @@ fn check(x: &Tensor<2>, state: &Tensor<2>, projection: &Tensor<2>, running: &[us
         projection.dims()
     );
     assert!(
-        running.iter().sum::<usize>() == rows && running.is_sorted_by(|a, b| a >= b && *b > 0),
+        !running.is_empty()
+            && running.iter().sum::<usize>() == rows
+            && running.is_sorted_by(|a, b| a >= b && *b > 0),
         "{rows} rows do not fit sequences of which {running:?} have a step"
     );
 }

@@ -136,6 +136,7 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int way, Ten
     auto factors = half ? states.options().dtype(at::kBFloat16) : states.options();
     Tensor half_states = half ? states.to(at::kBFloat16) : states, half_columns = half ? columns.to(at::kBFloat16) : columns;
     const int64_t n = columns.size(0);
+    TORCH_CHECK(n > 0 && rows > 0, "found ", rows, " rows and ", n, " words, expected at least one of each");
     const int64_t at_once = std::clamp<int64_t>(AT_ONCE / n, 16, 256), chunks = (rows + at_once - 1) / at_once;
     // Each group has sums of its own, at most 2^28 numbers in all.
     const int64_t groups =

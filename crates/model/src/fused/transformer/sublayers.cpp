@@ -329,7 +329,7 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
       Attend here = attend;
       here.length = group.length;
       int64_t n = group.length * group.length, size = n * p.element_size();
-      at::parallel_for(0, group.count, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+      at::parallel_for(0, group.count, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
         layer.pass.softmax(here, scores.const_data_ptr<float>() + begin * n, all + begin * size,
                            all_dropped + begin * size, group.first + begin, end - begin);
       });
@@ -384,7 +384,7 @@ char *totune_self_attention_backward(const Options *options, Tensor *grad, Tenso
       here.length = group.length;
       int64_t n = group.length * group.length, size = n * p.element_size();
       // The gradient of the scores takes the place of that of the probabilities.
-      at::parallel_for(0, group.count, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+      at::parallel_for(0, group.count, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
         layer.pass.softmax_backward(here, all + begin * size, grads + begin * size, grads + begin * size,
                                     all_dropped + begin * size, group.first + begin, end - begin);
       });
