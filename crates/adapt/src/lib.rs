@@ -37,6 +37,7 @@ mod recipe;
 mod regression;
 pub mod schedule;
 mod setup;
+mod standard;
 mod state;
 mod stop;
 mod strategy;
@@ -62,7 +63,7 @@ pub use phase::{
     Assigned, Assignment, Defaults, Freezing, Group, LinearProbe, OptimizerState, Phase, Plan,
 };
 pub use plateau::Plateau;
-pub use recipe::{DataFacts, HeadChoice, Recipe, Strategy, UnknownStrategy};
+pub use recipe::{DataFacts, HeadChoice, LEAST_SEEN, Recipe, Strategy, UnknownStrategy};
 pub use regression::Regression;
 pub use schedule::Schedule;
 pub use setup::ModuleEdit;

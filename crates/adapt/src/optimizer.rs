@@ -37,9 +37,8 @@ pub struct Adam {
     pub no_decay: Vec<String>,
 }
 
-/// Paths of biases and of layer-norm parameters, which neither BERT's code nor transformers decays. The biases of LSTMs
-/// in heads (`bias_ih`, `bias_hh`) are decayed, as they were in all stored runs.
-pub const BIAS_AND_NORM: [&str; 2] = [r"\.bias$", r"norm\."];
+/// Paths of biases, of LSTMs too, and of layer-norm parameters, which neither BERT's code nor transformers decays.
+pub const BIAS_AND_NORM: [&str; 2] = [r"\.bias(_[ih]h)?$", r"norm\."];
 
 impl Optimizer {
     /// PyTorch's defaults, with decay 0.01 for everything but biases and layer norms.

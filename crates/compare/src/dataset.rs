@@ -105,8 +105,11 @@ impl DatasetSplits {
 /// The splits of these files, and notes about them for the reader.
 fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
     let n = files.train.examples.len();
-    let left_out = files.note();
-    ensure!(n >= 50, "found {n} training examples, expected at least 50");
+    let about_files = files.notes();
+    ensure!(
+        n >= 50,
+        "found {n} training examples, expected at least 50 to compare on; `totune train` takes fewer"
+    );
     let n_files = [&files.dev, &files.test].into_iter().flatten().count();
     if n_files == 0 && n < SMALL {
         let shares = [1.0 / FOLDS as f64; FOLDS];
@@ -119,7 +122,7 @@ fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
         let all = Box::new(files.train);
         return Ok((
             SplitKind::Folds { all, folds },
-            left_out.into_iter().chain([note]).collect(),
+            about_files.into_iter().chain([note]).collect(),
         ));
     }
     let splits = files.splits()?;
@@ -136,7 +139,7 @@ fn split(files: LabelledFiles) -> Result<(SplitKind, Vec<String>)> {
         _ => None,
     };
     let splits = SplitKind::TrainDevTest(Box::new(splits));
-    Ok((splits, left_out.into_iter().chain(note).collect()))
+    Ok((splits, about_files.into_iter().chain(note).collect()))
 }
 
 /// A split, or a stratified sample of `most` of its examples.

@@ -23,11 +23,11 @@ mod clock;
 mod dataset;
 mod floors;
 mod folds;
-mod long_texts;
 mod model;
 mod predictions;
 mod progress;
 mod race;
+mod reading;
 mod reference;
 mod result;
 mod runner;
@@ -173,7 +173,7 @@ fn by_race(
 ) -> Result<Outcome> {
     let clock = request.clock;
     let mut notes = data.notes.clone();
-    notes.extend(long_texts::notes(&runner.encoders));
+    notes.extend(reading::notes(&runner.encoders));
     // By the fastest candidate, since all are evaluated on the same examples.
     let seconds = candidates.iter().map(|candidate| candidate.cost.predict);
     let seconds = seconds.fold(f64::INFINITY, f64::min).max(1e-9);
@@ -244,12 +244,12 @@ fn by_folds(
         .collect();
     // All scores are of the same examples: there is no other split that the choice was made on.
     rows.iter_mut().for_each(|scored| scored.row.dev = None);
-    let long_texts = long_texts::notes(&runner.encoders);
+    let of_reading = reading::notes(&runner.encoders);
     let parts = ComparisonInput {
         scorer,
         rows,
         test: Some(all),
-        notes: data.notes.iter().cloned().chain(long_texts).collect(),
+        notes: data.notes.iter().cloned().chain(of_reading).collect(),
         stopped: runner.is_stopped(),
     };
     let mut outcome = conclude(data, request, parts, &|_| Ok(Vec::new()))?;

@@ -29,6 +29,8 @@ pub(crate) struct EncoderOfData {
     pub facts: DataFacts,
     /// Lengths of training inputs in tokens, or of a sample of them, the shortest one first.
     pub lengths: Vec<usize>,
+    /// Note on tokens that its vocabulary lacks, if there are many.
+    pub unknown: Option<String>,
 }
 
 impl EncoderOfData {
@@ -74,10 +76,12 @@ impl<'a> Runner<'a> {
             let card = cards.find(name)?.clone();
             let facts = inputs.facts(&train.name, &card)?;
             let lengths = inputs.lengths(&train.name, &card)?;
+            let unknown = inputs.unknown_note(&train.name, &card)?;
             Ok(EncoderOfData {
                 card,
                 facts,
                 lengths,
+                unknown,
             })
         });
         let encoders = of_data.collect::<Result<Vec<EncoderOfData>>>()?;

@@ -33,6 +33,7 @@ use crate::objective::Weighting;
 use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop};
 use crate::parameters::deep_copy;
 use crate::phase::{Assignment, Phase};
+use crate::standard::Standard;
 use crate::state::{Checkpoints, FailedAttempts};
 use crate::task::TaskData;
 use crate::training::Training;
@@ -77,6 +78,23 @@ pub fn fit<E: Encoder>(
 /// # Errors
 /// As for [`fit`], and when the state is not one of these settings.
 pub fn fit_resumable<E: Encoder>(
+    encoder: E,
+    task: &TaskData,
+    (training, seed): (&Training, u64),
+    watch: &mut dyn Watch,
+    checkpoints: &mut dyn Checkpoints,
+) -> Result<Outcome<E>> {
+    let standard = Standard::of(task, training);
+    if let Some(standard) = standard {
+        let standardised = standard.task(task);
+        let outcome = fit_as_given(encoder, &standardised, (training, seed), watch, checkpoints)?;
+        return standard.outcome(outcome, task);
+    }
+    fit_as_given(encoder, task, (training, seed), watch, checkpoints)
+}
+
+/// Executes [`fit_resumable`] with the scores of a regression as they are in `task`.
+fn fit_as_given<E: Encoder>(
     encoder: E,
     task: &TaskData,
     (training, seed): (&Training, u64),

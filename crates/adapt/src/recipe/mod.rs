@@ -24,6 +24,11 @@ mod strategy;
 
 pub use strategy::{Strategy, UnknownStrategy};
 
+/// Number of training examples that a training sees by default, over all epochs, if not more. After fewer steps no strategy
+/// that trains the encoder has learned anything.
+pub const LEAST_SEEN: usize = 2000;
+/// Number of epochs, at most, that few examples are seen in by default.
+const MOST_EPOCHS: usize = 40;
 /// Number of training examples from which a batch has 32 examples instead of 16.
 const MANY: usize = 5000;
 /// Peak learning rate of the head before the encoder is fine-tuned.
@@ -126,7 +131,10 @@ impl Recipe {
     /// When a value is out of range, for any encoder or for this one.
     pub fn training(&self, encoder: &EncoderCard, data: &DataFacts) -> Result<Training> {
         let n_layers = encoder.architecture.n_layers();
-        let epochs = self.epochs.unwrap_or(self.strategy.epochs(n_layers));
+        let enough = LEAST_SEEN.div_ceil(data.n_train.max(1)).min(MOST_EPOCHS);
+        let epochs = self
+            .epochs
+            .unwrap_or(self.strategy.epochs(n_layers).max(enough));
         let before = match self.strategy {
             Strategy::TwoPhase => HEAD_EPOCHS,
             _ => 0,
@@ -152,6 +160,7 @@ impl Recipe {
             epochs: epochs - before,
             loss: data.loss,
             l2_sp: 0.0,
+            standardise: Switch::On,
             restarts: self.restarts,
             stop: StopRule::Epochs {},
             max_length: max_length.unwrap_or(data.max_length(encoder)),

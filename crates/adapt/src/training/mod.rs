@@ -43,6 +43,10 @@ pub struct Training {
     /// times half the squared distance is added to the loss. 0 is none.
     #[serde(default)]
     pub l2_sp: f64,
+    /// Standardised scores: a regression learns them with the mean 0 and the standard deviation 1 of the training examples,
+    /// and predicts them as they were.
+    #[serde(default = "off")]
+    pub standardise: Switch,
     /// Number of times, at most, that a run which is no better on dev than a constant prediction begins again with
     /// another seed (Mosbach et al. 2021 call such a run failed).
     #[serde(default)]

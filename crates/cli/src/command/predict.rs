@@ -17,6 +17,7 @@ use totune_keep::{
 };
 use totune_sweep::Machine;
 
+use crate::command::data::hints::separator;
 use crate::exit;
 use crate::global::Global;
 use crate::print;
@@ -92,8 +93,8 @@ struct What {
     /// each, a blank line between sentences) [default: from its name]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Kind>,
-    /// Separator of the fields of a csv [default: a comma, or a semicolon where that divides each line]
-    #[arg(long, value_name = "CHARACTER")]
+    /// Separator of the fields of a csv; `tab` for a tab [default: a comma, or a semicolon where that divides each line]
+    #[arg(long, value_name = "CHARACTER", value_parser = separator)]
     separator: Option<char>,
     /// Encoding of the file, such as windows-1252 [default: from its byte order mark, or UTF-8]
     #[arg(long, value_name = "ENCODING")]
@@ -117,8 +118,8 @@ impl What {
         let manifest = totune_keep::Manifest::read(&self.model)?;
         let kind = match (self.format, self.separator) {
             (None | Some(Kind::Csv(_)), Some(separator)) => {
-                let separator = u8::try_from(separator).ok().filter(u8::is_ascii);
-                let separator = separator.context("--separator: expected an ASCII character")?;
+                let separator =
+                    u8::try_from(separator).context("--separator: expected an ASCII character")?;
                 Some(Kind::Csv(Some(separator)))
             }
             (format, _) => format,
@@ -181,6 +182,7 @@ impl Predict {
             "--out: `{}` is already there; expected another one, or --replace",
             out.display()
         );
+        let (model, mut source, machine) = self.what.open(global, None, false)?;
         let target = if to_stdout {
             Target::stream(BufWriter::new(stdout()))
         } else {
@@ -191,7 +193,6 @@ impl Predict {
                 }
             })
         };
-        let (model, mut source, machine) = self.what.open(global, None, false)?;
         let layout = Layout::of(source.kind(), &out, json)?;
         let mut progress = counting(&machine, target.resumed(), global.quiet);
         let ended = predict(&model, &mut source, (target, layout), &mut progress);

@@ -7,6 +7,7 @@
 //! for that, the best two are trained once for as long as possible.
 
 use anyhow::Result;
+use totune_adapt::LEAST_SEEN;
 
 use crate::clock::Clock;
 use crate::progress::{Progress, Stage};
@@ -34,10 +35,6 @@ const FIRST: f64 = 0.35;
 const SECOND: f64 = 0.60;
 /// Share of the budget at which the learning curve has to be there; the page follows.
 pub(crate) const CURVE: f64 = 0.95;
-/// The smallest number of training examples that a trial goes through, over all epochs. After fewer steps no strategy
-/// that trains the encoder has learned anything, and its score says nothing about it; strategies without time for that
-/// many make room for others.
-const LEAST_SEEN: usize = 2000;
 /// Factor on the examples of a trial that predicted test from which on a longer one is worth its time.
 const LONGER: usize = 2;
 /// Factor on the estimated time of a trial: one that would take longer than what is left is not started.

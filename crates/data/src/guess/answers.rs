@@ -202,10 +202,14 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
     Ok(findings)
 }
 
-/// Returns whether values that are integers are so few that they are taken for classes.
+/// Returns whether values that are whole numbers are so few that they are taken for classes.
 fn are_classes(values: &[&str]) -> bool {
-    let whole = |value: &&str| value.parse::<i64>().is_ok();
-    values.iter().all(whole) && values.len() <= FEW_NUMBERS
+    values.iter().all(|value| whole(value).is_some()) && values.len() <= FEW_NUMBERS
+}
+
+/// The whole number that a value is, which pandas writes as `1.0` in a column with empty fields.
+fn whole(value: &str) -> Option<i64> {
+    value.strip_suffix(".0").unwrap_or(value).parse().ok()
 }
 
 /// The labels that the column `label` has.
@@ -218,7 +222,12 @@ fn labels(
     let (name, n) = (&table.columns()[label], values.len());
     ensure!(
         n >= 2,
-        "`{name}` has one value only; expected at least 2 labels; give --label"
+        "`{name}` has one value only; expected at least 2 labels{}",
+        if hints.label.is_some() {
+            ""
+        } else {
+            "; give --label"
+        }
     );
     ensure!(
         hints.label.is_some() || n <= FEW || 20 * n <= table.n_rows(),
@@ -227,7 +236,7 @@ fn labels(
         table.n_rows()
     );
     if are_classes(&values) {
-        values.sort_by_key(|value| value.parse::<i64>().unwrap_or(0));
+        values.sort_by_key(|value| whole(value).unwrap_or(0));
     }
     Ok(values.into_iter().map(String::from).collect())
 }

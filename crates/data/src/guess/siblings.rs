@@ -12,8 +12,8 @@ const NAMES: [(&str, &str); 6] = [
     ("val", "dev"),
 ];
 
-/// `file` and the files next to it whose names differ only in the name of the split, `train` first; for a file without
-/// such a name, only itself as `train`.
+/// `file` and the files next to it whose names differ only in the name of the split, `train` first; a file without
+/// such a name, or without such files next to it, is `train`.
 pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
     let name = file_name(file);
     let Some((at, own, split)) = part(&name) else {
@@ -27,6 +27,9 @@ pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
         if !known && path.is_file() {
             splits.push((split.to_string(), path));
         }
+    }
+    if let [(only, _)] = &mut splits[..] {
+        *only = "train".into(); // nothing else could be trained on
     }
     splits.sort_by_key(|(split, _)| crate::survey::split_order(split));
     splits

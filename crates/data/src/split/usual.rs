@@ -5,12 +5,16 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::duplicates::repeats_note;
-use crate::{Card, Dataset, Target};
+use crate::{Card, Dataset, Target, Task};
 
 /// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
 const DEV: (f64, usize) = (0.15, 1000);
 /// Share of `train` that is held out as test, and the most examples.
 const TEST: (f64, usize) = (0.2, 2000);
+/// Number of examples below which a label is rare.
+const RARE: usize = 5;
+/// Rare labels that a note names.
+const NAMED: usize = 5;
 /// Seed of the split; that of a run never changes it.
 const SEED: u64 = 13;
 
@@ -66,6 +70,39 @@ pub fn left_out(n: usize) -> Option<String> {
     (n > 0).then(|| format!("Examples without a label are left out: {n}."))
 }
 
+/// A note on texts that occur with different labels.
+fn contradicting(train: &Dataset) -> Option<String> {
+    let n = train.repeats().contradicting;
+    let is_labelled = !matches!(train.task, Task::Regression);
+    (n > 0 && is_labelled).then(|| {
+        format!("Texts that occur with different labels: {n}; no model can get all of their examples right.")
+    })
+}
+
+/// A note on labels with fewer than [`RARE`] training examples.
+fn rare(train: &Dataset) -> Option<String> {
+    if matches!(train.task, Task::Regression | Task::Tagging) {
+        return None;
+    }
+    let counts = train.named_counts().into_iter();
+    let rare: Vec<(String, usize)> = counts.filter(|(_, n)| (1..RARE).contains(n)).collect();
+    let mut named: Vec<String> = rare
+        .iter()
+        .take(NAMED)
+        .map(|(label, n)| format!("`{label}` ({n})"))
+        .collect();
+    let more = rare.len().saturating_sub(NAMED);
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    (!rare.is_empty()).then(|| {
+        format!(
+            "Labels with fewer than {RARE} examples, too few to be learned and scored: {}.",
+            named.join(", ")
+        )
+    })
+}
+
 impl LabelledFiles {
     /// These files without the examples that have no label.
     pub fn new(train: Dataset, dev: Option<Dataset>, test: Option<Dataset>) -> Self {
@@ -87,9 +124,15 @@ impl LabelledFiles {
         }
     }
 
-    /// A note on examples that were left out.
-    pub fn note(&self) -> Option<String> {
-        left_out(self.n_left_out)
+    /// Notes on what nobody should overlook: examples that were left out, equal texts with different labels, and labels
+    /// that are too rare to be learned and scored.
+    pub fn notes(&self) -> Vec<String> {
+        let notes = [
+            left_out(self.n_left_out),
+            contradicting(&self.train),
+            rare(&self.train),
+        ];
+        notes.into_iter().flatten().collect()
     }
 
     /// A note on many repeated texts in train, where something is held out of it.
@@ -164,13 +207,24 @@ mod tests {
             .expect("files");
         assert_eq!((files.train.examples.len(), files.n_left_out), (2, 2));
         assert_eq!(
-            files.note().as_deref(),
-            Some("Examples without a label are left out: 2.")
+            files.notes()[..],
+            [
+                "Examples without a label are left out: 2.".to_string(),
+                "Labels with fewer than 5 examples, too few to be learned and scored: `good` (1), `bad` (1).".to_string()
+            ]
         );
-        let files = card("fine,good\npoor,bad\n")
+        let enough = "fine,good\npoor,bad\n".repeat(5);
+        let files = card(&enough).labelled_files(dir.path()).expect("files");
+        assert_eq!(files.notes(), Vec::<String>::new());
+        let files = card(&format!("{enough}fine,bad\n"))
             .labelled_files(dir.path())
             .expect("files");
-        assert_eq!((files.train.examples.len(), files.note()), (2, None));
+        assert_eq!(
+            files.notes(),
+            [
+                "Texts that occur with different labels: 1; no model can get all of their examples right."
+            ]
+        );
         let error = card("fine,\npoor,\n")
             .labelled_files(dir.path())
             .expect_err("no label");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use totune_adapt::{DataFacts, InputEncoding, Reader, Rows, deep_copy};
-use totune_data::{Dataset, EncodedCache, Example, Pairs, WordContext};
+use totune_data::{Dataset, Encoded, EncodedCache, Example, Pairs, WordContext};
 use totune_model::{AnyEncoder, Architecture, Encoder, EncoderCard, LoadedEncoder};
 use totune_stats::{Terms, count_terms};
 
@@ -27,6 +27,8 @@ use rows::{Origin, RowsKey};
 
 /// Number of training inputs whose length is measured, about.
 const MEASURED_INPUTS: usize = 5000;
+/// Share of unknown tokens above which a note says so.
+const MUCH_UNKNOWN: f64 = 0.05;
 
 /// Datasets, encoders and encoded texts in memory.
 pub struct Inputs {
@@ -197,6 +199,39 @@ impl Inputs {
     /// # Errors
     /// When one of them was not loaded, or an example cannot be tokenized.
     pub fn lengths(&self, dataset: &str, encoder: &EncoderCard) -> Result<Vec<usize>> {
+        let encoded = self.sample(dataset, encoder)?;
+        let mut lengths: Vec<usize> = encoded.iter().map(|row| row.ids.len()).collect();
+        lengths.sort_unstable();
+        Ok(lengths)
+    }
+
+    /// A note where many tokens of the training inputs are not in the vocabulary of `encoder`, as of another language.
+    ///
+    /// # Errors
+    /// The same as those of [`Inputs::lengths`].
+    pub fn unknown_note(&self, dataset: &str, encoder: &EncoderCard) -> Result<Option<String>> {
+        let Some(tokenizer) = self.encoder(&encoder.name)?.reader.tokenizer() else {
+            return Ok(None);
+        };
+        let encoded = self.sample(dataset, encoder)?;
+        let unknown = tokenizer.unknown_id();
+        let all = encoded.iter().flat_map(|row| &row.ids).count();
+        let found = encoded
+            .iter()
+            .flat_map(|row| &row.ids)
+            .filter(|id| **id == unknown);
+        let share = found.count() as f64 / all.max(1) as f64;
+        Ok((share > MUCH_UNKNOWN).then(|| {
+            format!(
+                "{:.0} % of the tokens are not in the vocabulary of {}: is it for texts of this language?",
+                100.0 * share,
+                encoder.name
+            )
+        }))
+    }
+
+    /// Training inputs of a dataset as tokens, or a sample of them where there are many.
+    fn sample(&self, dataset: &str, encoder: &EncoderCard) -> Result<Vec<Encoded>> {
         let train = self.dataset(dataset, "train")?;
         // A sample of a few thousand inputs suffices, and tokenizing all of a large dataset takes a while.
         let step = train.examples.len().div_ceil(MEASURED_INPUTS).max(1);
@@ -207,10 +242,7 @@ impl Inputs {
             tagged: train.tagging.as_ref().map(|_| WordContext::Sentence),
         };
         let reader = &self.encoder(&encoder.name)?.reader;
-        let rows = reader.rows(&sample, &encoding, self.threads)?;
-        let mut lengths: Vec<usize> = rows.encoded.iter().map(|row| row.ids.len()).collect();
-        lengths.sort_unstable();
-        Ok(lengths)
+        Ok(reader.rows(&sample, &encoding, self.threads)?.encoded)
     }
 
     /// A split of a dataset that was loaded.

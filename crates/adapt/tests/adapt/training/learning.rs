@@ -459,6 +459,41 @@ fn a_regression_is_learned_by_heart() {
 }
 
 #[test]
+fn standardised_scores_are_learned_alike_on_every_scale() {
+    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
+    (settings.epochs, settings.standardise) = (10, Switch::On);
+    let mut shifted = scored();
+    for examples in [&mut shifted.train, &mut shifted.test] {
+        let values = (0..8).map(|i| Target::Value(50.0 + 20.0 * f64::from(i * 5 % 8) / 2.0));
+        retarget(examples, values);
+    }
+    let [plain, shifted] = [scored(), shifted].map(|task| run(&task, &settings, 3));
+    let [pearson, of_shifted] =
+        [&plain, &shifted].map(|outcome| final_score(outcome, "test", "pearson"));
+    assert!(
+        (pearson - of_shifted).abs() < 1e-4,
+        "{pearson} {of_shifted}"
+    );
+    let [mse, of_shifted] = [&plain, &shifted].map(|outcome| final_score(outcome, "test", "mse"));
+    assert!((of_shifted / mse - 400.0).abs() < 1.0, "{mse} {of_shifted}");
+    let gold = shifted.predictions.iter().map(|one| one.gold.clone());
+    assert!(
+        gold.zip([50.0, 100.0])
+            .all(|(found, expected)| found == Target::Value(expected))
+    );
+    // The last layer gives the scores themselves.
+    for outcome in [plain, shifted] {
+        let task = scored();
+        let model = burn::module::Module::valid(&outcome.model);
+        let bare = evaluate(&model, &task.objective, &task.test, 8, None);
+        for (found, expected) in bare.unwrap().predicted.iter().zip(&outcome.predictions) {
+            let [found, expected] = [found, &expected.predicted].map(|one| one.value().unwrap());
+            assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+        }
+    }
+}
+
+#[test]
 fn a_score_that_is_not_defined_on_dev_is_no_rise() {
     let mut task = scored();
     let mut dev = task.test.clone();

@@ -6,7 +6,6 @@ mod terminal;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,8 +14,6 @@ use clap::Args;
 use totune_adapt::{Dtype, Strategy, Switch};
 use totune_compare::{Clock, Comparison, DatasetSplits, Errors, Outcome, Request, compare, page};
 use totune_data::Card;
-use totune_data::guess::{Hints, draft, name};
-use totune_disk::write_atomically;
 use totune_keep::Saved;
 use totune_sweep::Machine;
 
@@ -131,7 +128,7 @@ impl Compare {
         }
         let machine = context.machine()?;
         self.check_encoders(context)?; // before a card is written
-        let card = self.card(context)?;
+        let card = data::card_of(context, &self.what, &self.hints.hints())?;
         let pairs = train::pairs(self.pairs, &card)?;
         let data = DatasetSplits::read(&card, &context.roots.data)?;
         let out = self.out.clone();
@@ -249,74 +246,6 @@ impl Compare {
             row.encoder.as_ref()?,
             row.recipe.as_ref()?,
         ))
-    }
-
-    /// The named card, or a card for the named file.
-    fn card(&self, context: &Context) -> Result<Card> {
-        let path = Path::new(&self.what);
-        let hints = self.hints.hints();
-        let is_card = path.extension().is_some_and(|end| end == "toml");
-        let is_name =
-            path.components().count() == 1 && path.extension().is_none() && !path.is_file();
-        ensure!(
-            !(is_card || is_name) || hints == Hints::default(),
-            "{}: its card says what the columns are, so options about columns have no effect; edit the card, or name the \
-             file itself",
-            self.what
-        );
-        if is_card || is_name {
-            return data::card(context, &self.what);
-        }
-        let file = fs::canonicalize(path)
-            .with_context(|| format!("{}: cannot be read", path.display()))?;
-        let folder = file.parent().unwrap_or(Path::new("/"));
-        let beside = folder.join(format!("{}.toml", name(&file, &hints)));
-        if beside.is_file() {
-            let only_named = Hints {
-                name: hints.name.clone(),
-                ..Hints::default()
-            };
-            ensure!(
-                hints == only_named,
-                "{}: it is already there and says what the columns are, so options about columns have no effect; edit it, \
-                 or write it anew with `totune data new {} --replace` and these options",
-                beside.display(),
-                self.what
-            );
-            let card = Card::read(&beside)?;
-            let places = card
-                .splits
-                .keys()
-                .flat_map(|split| card.places(folder, split));
-            let mut files = places.filter_map(|(_, path)| fs::canonicalize(path).ok());
-            ensure!(
-                files.any(|other| other == file),
-                "{}: is the card of another file than {}; give this one another name with --name",
-                beside.display(),
-                self.what
-            );
-            if !context.global.quiet {
-                eprintln!(
-                    "{} is already there and says what the columns are",
-                    beside.display()
-                );
-            }
-            return Ok(card);
-        }
-        let draft = draft(&file, &hints, folder, true)?;
-        write_atomically(&beside, draft.text.as_bytes()).with_context(|| {
-            format!(
-                "{}: its card belongs next to it; copy or link the file to a folder that can be written",
-                self.what
-            )
-        })?;
-        if !context.global.quiet {
-            for note in &draft.notes {
-                eprintln!("{note}");
-            }
-            eprintln!("card written to {}", beside.display());
-        }
-        Card::read(&beside)
     }
 }
 

@@ -79,7 +79,8 @@ enum DropKeep {
     Keep,
 }
 
-fn separator(text: &str) -> Result<char, String> {
+/// One ASCII character, or `tab`.
+pub(in crate::command) fn separator(text: &str) -> Result<char, String> {
     let mut letters = text.chars();
     match (text, letters.next(), letters.next()) {
         ("tab" | "\\t", _, _) => Ok('\t'),

@@ -14,7 +14,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Subcommand;
+use totune_data::guess::{Hints, draft, name};
 use totune_data::{Card, TextCard, TextCatalogue, Tokenizer};
+use totune_disk::write_atomically;
 use totune_toml::near;
 
 use crate::command::fetch;
@@ -69,6 +71,75 @@ pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
         searched(path)
     );
     found
+}
+
+/// The card of a dataset, by its name or its path, or of a file of rows, next to which one is written.
+///
+/// # Errors
+/// When there is none of that name, `hints` are given for a card that says what the columns are, or the file cannot be read.
+pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Card> {
+    let path = Path::new(what);
+    let is_card = path.extension().is_some_and(|end| end == "toml");
+    let is_name = path.components().count() == 1 && path.extension().is_none() && !path.is_file();
+    ensure!(
+        !(is_card || is_name) || *hints == Hints::default(),
+        "{}: its card says what the columns are, so options about columns have no effect; edit the card, or name the \
+         file itself",
+        what
+    );
+    if is_card || is_name {
+        return card(context, what);
+    }
+    let file =
+        fs::canonicalize(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let beside = folder.join(format!("{}.toml", name(&file, hints)));
+    if beside.is_file() {
+        let only_named = Hints {
+            name: hints.name.clone(),
+            ..Hints::default()
+        };
+        ensure!(
+            *hints == only_named,
+            "{}: it is already there and says what the columns are, so options about columns have no effect; edit it, \
+             or write it anew with `totune data new {} --replace` and these options",
+            beside.display(),
+            what
+        );
+        let card = Card::read(&beside)?;
+        let places = card
+            .splits
+            .keys()
+            .flat_map(|split| card.places(folder, split));
+        let mut files = places.filter_map(|(_, path)| fs::canonicalize(path).ok());
+        ensure!(
+            files.any(|other| other == file),
+            "{}: is the card of another file than {}; give this one another name with --name",
+            beside.display(),
+            what
+        );
+        if !context.global.quiet {
+            eprintln!(
+                "{} is already there and says what the columns are",
+                beside.display()
+            );
+        }
+        return Ok(card);
+    }
+    let draft = draft(&file, hints, folder, true)?;
+    write_atomically(&beside, draft.text.as_bytes()).with_context(|| {
+        format!(
+            "{}: its card belongs next to it; copy or link the file to a folder that can be written",
+            what
+        )
+    })?;
+    if !context.global.quiet {
+        for note in &draft.notes {
+            eprintln!("{note}");
+        }
+        eprintln!("card written to {}", beside.display());
+    }
+    Card::read(&beside)
 }
 
 /// The message about a file that cannot be read.

@@ -16,7 +16,7 @@ use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
 use self::fit::{Job, Origin};
 use self::options::{OPTIONS, as_options};
-use crate::command::data;
+use crate::command::data::{self, hints::HintArgs};
 use crate::context::Context;
 use crate::progress::Curves;
 
@@ -27,18 +27,18 @@ use crate::progress::Curves;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  totune train reviews.toml --strategy full --save my-model
+  totune train reviews.csv --strategy full --save my-model
   totune train fixture-tweets --encoder fixture-bert --strategy last-2 --save my-model
   totune train reviews.toml --strategy frozen --pooling mean --lr 5e-3 --epochs 20
   totune train reviews.toml --strategy lora --save my-model --adapter
   totune train fixture-similarity --pairs separate --save my-model
   totune train --run 5f2c9a1be07d4433 --save my-model
 
-`totune data new reviews.csv` writes the card `reviews.toml` of a file. transformers loads the
+A file gets a card, `reviews.toml`, as with `totune data new`. transformers loads the
 folder that --save writes, unless the head is one that it lacks (the model card in it says so);
 `totune predict` and `totune evaluate` use either.")]
 pub struct Train {
-    /// Name of a dataset, or its card
+    /// File with labelled rows, card, or name of a dataset
     #[arg(required_unless_present = "run")]
     dataset: Option<String>,
     /// Pretrained encoder, as `totune encoders list` names it
@@ -57,7 +57,7 @@ pub struct Train {
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     head_lr: Option<f64>,
     /// Passes over the training examples, of all phases [default: 3; two-phase and auto-freeze 4; gradual the layers
-    /// and 3; frozen, lora, bitfit, adapters and prefix-tuning 10]
+    /// and 3; frozen, lora, bitfit, adapters and prefix-tuning 10; and so many that 2,000 examples are seen]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
     /// Examples per step [default: 16; 32 from 5,000 training examples on]
@@ -97,6 +97,8 @@ pub struct Train {
     /// Train this run of an experiment again, as its spec says, instead of a dataset
     #[arg(long, value_name = "ID", conflicts_with = "dataset", requires = "save")]
     run: Option<String>,
+    #[command(flatten)]
+    hints: HintArgs,
 }
 
 /// Default encoder of commands: the one that comes with the repository.
@@ -184,7 +186,7 @@ impl Train {
             .dataset
             .as_ref()
             .context("clap asks for a dataset or a run")?;
-        let card = data::card(context, dataset)?;
+        let card = data::card_of(context, dataset, &self.hints.hints())?;
         ensure!(
             self.pooling.is_none() || card.task != Task::Tagging,
             "--pooling: words are tagged in `{}`, so there is no vector for a whole text",
@@ -202,8 +204,7 @@ impl Train {
             );
         }
         let files = card.labelled_files(&context.roots.data)?;
-        let notes = [files.note(), files.repeats_note()];
-        let notes = notes.into_iter().flatten();
+        let notes = files.notes().into_iter().chain(files.repeats_note());
         for note in notes.filter(|_| !context.global.quiet) {
             eprintln!("{note}");
         }
@@ -219,6 +220,10 @@ impl Train {
             std::slice::from_ref(&encoder.name),
             activations.path(),
         )?;
+        let unknown = inputs.unknown_note(&card.name, encoder)?;
+        if let Some(unknown) = unknown.filter(|_| !context.global.quiet) {
+            eprintln!("{unknown}");
+        }
         let training = self
             .recipe(pairs)
             .training(encoder, &inputs.facts(&card.name, encoder)?)

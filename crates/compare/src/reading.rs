@@ -1,10 +1,10 @@
-//! A note on texts that an encoder does not read to their ends.
+//! Notes on what an encoder cannot read: texts beyond its length, tokens that its vocabulary lacks.
 
 use totune_data::Task;
 
 use crate::runner::EncoderOfData;
 
-/// A note for each encoder that does not read all of the training texts, as far as they were measured.
+/// Notes for each encoder that does not read all of the training texts, as far as they were measured.
 pub(crate) fn notes(encoders: &[EncoderOfData]) -> Vec<String> {
     // Sentences to tag are split instead of being cut.
     let reading = encoders
@@ -14,7 +14,8 @@ pub(crate) fn notes(encoders: &[EncoderOfData]) -> Vec<String> {
         let name = one.card.name.as_str();
         note((name, one.max_length()), &one.lengths, one.facts.n_train)
     });
-    noted.collect()
+    let unknown = encoders.iter().filter_map(|one| one.unknown.clone());
+    noted.chain(unknown).collect()
 }
 
 /// The note on an encoder that reads so many tokens of each text, with the lengths of texts in ascending order.

@@ -1,0 +1,128 @@
+//! Standardised scores: a regression learns scores of mean 0 and standard deviation 1, and predicts them as they were.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, ensure};
+use burn::tensor::TensorData;
+use totune_data::Target;
+use totune_model::{Classifier, Encoder};
+use totune_stats::mean;
+
+use crate::examples::Examples;
+use crate::objective::Objective;
+use crate::outcome::Outcome;
+use crate::parameters::{Values, copy, restore};
+use crate::task::TaskData;
+use crate::training::Training;
+
+/// Mean and standard deviation of the scores of the training examples.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standard {
+    mean: f64,
+    sd: f64,
+}
+
+impl Standard {
+    /// Those of a regression whose settings ask for standardised scores. Scores that are all alike keep their scale.
+    pub fn of(task: &TaskData, training: &Training) -> Option<Self> {
+        let asked = training.standardise.is_on() && matches!(task.objective, Objective::Score {});
+        let scores = task.train.rows.iter().filter_map(|row| row.target.value());
+        let scores: Vec<f64> = scores.collect();
+        if !asked || scores.is_empty() {
+            return None;
+        }
+        let mean = mean(&scores);
+        let squares = scores.iter().map(|score| (score - mean).powi(2));
+        let sd = (squares.sum::<f64>() / scores.len() as f64).sqrt();
+        let sd = if sd > 0.0 { sd } else { 1.0 };
+        Some(Self { mean, sd })
+    }
+
+    /// The task with standardised scores in every split.
+    pub fn task(&self, task: &TaskData) -> TaskData {
+        let mut task = task.clone();
+        let splits = task.predict.iter_mut().map(|(_, examples)| examples);
+        let splits = splits.chain([&mut task.train, &mut task.test]);
+        for examples in splits.chain(&mut task.dev) {
+            self.change(examples);
+        }
+        task
+    }
+
+    fn change(&self, examples: &mut Examples) {
+        for row in &mut examples.rows {
+            if let Target::Value(score) = &mut row.target {
+                *score = (*score - self.mean) / self.sd;
+            }
+        }
+    }
+
+    /// An outcome of the standardised task as one of `task` itself: the last layer of the head gives scores as they
+    /// were, and so do predictions; errors are in their unit. Correlations stay what they are.
+    ///
+    /// # Errors
+    /// When the head does not end in a linear layer with one output.
+    pub fn outcome<E: Encoder>(
+        &self,
+        mut outcome: Outcome<E>,
+        task: &TaskData,
+    ) -> Result<Outcome<E>> {
+        for score in &mut outcome.scores {
+            match &*score.metric {
+                "loss" | "mse" => score.value *= self.sd.powi(2),
+                "mae" | "rmse" => score.value *= self.sd,
+                _ => {}
+            }
+        }
+        // As they are written in the data: a division and its inverse may differ in the last digit.
+        let scored = task.scored();
+        let predicted = task
+            .predict
+            .iter()
+            .map(|(split, examples)| (&**split, examples));
+        let gold: HashMap<(&str, &str), &Target> = scored
+            .chain(predicted)
+            .flat_map(|(split, examples)| {
+                let rows = examples.rows.iter();
+                rows.map(move |row| ((split, &*row.id), &row.target))
+            })
+            .collect();
+        for prediction in &mut outcome.predictions {
+            if let Some(target) = gold.get(&(&*prediction.split, &*prediction.example_id)) {
+                prediction.gold = (*target).clone();
+            }
+            if let Target::Value(score) = &mut prediction.predicted {
+                *score = *score * self.sd + self.mean;
+            }
+            for score in &mut prediction.scores {
+                *score = (f64::from(*score) * self.sd + self.mean) as f32;
+            }
+        }
+        outcome.model = self.model(outcome.model)?;
+        Ok(outcome)
+    }
+
+    fn model<E: Encoder>(&self, model: Classifier<E>) -> Result<Classifier<E>> {
+        let of_last = |path: &str| path.ends_with("output.weight") || path.ends_with("output.bias");
+        let last = copy(&model.head, &of_last);
+        let n_outputs = last.iter().find(|(path, _)| path.ends_with("bias"));
+        ensure!(
+            last.len() == 2 && n_outputs.is_some_and(|(_, bias)| bias.shape().num_elements() == 1),
+            "standardise: found a head that does not end in a linear layer with one output, expected one or `off`"
+        );
+        let scaled = last.into_iter().map(|(path, data)| {
+            let shift = if path.ends_with("bias") {
+                self.mean
+            } else {
+                0.0
+            };
+            let shape = data.shape().clone();
+            let numbers = data.iter::<f64>().map(|x| (x * self.sd + shift) as f32);
+            let numbers: Vec<f32> = numbers.collect();
+            (path, TensorData::new(numbers, shape))
+        });
+        let values: Values = scaled.collect();
+        let head = restore(model.head, values);
+        Ok(Classifier { head, ..model })
+    }
+}
