@@ -75,20 +75,19 @@ impl Standard {
             }
         }
         // As they are written in the data: a division and its inverse may differ in the last digit.
-        let scored = task.scored();
+        let mut gold = HashMap::new();
         let predicted = task
             .predict
             .iter()
-            .map(|(split, examples)| (&**split, examples));
-        let gold: HashMap<(&str, &str), &Target> = scored
-            .chain(predicted)
-            .flat_map(|(split, examples)| {
-                let rows = examples.rows.iter();
-                rows.map(move |row| ((split, &*row.id), &row.target))
-            })
-            .collect();
+            .map(|(split, rows)| (split.as_str(), rows));
+        for (split, examples) in task.scored().chain(predicted) {
+            let rows = examples.rows.iter();
+            gold.extend(rows.map(|row| ((split, row.id.as_str()), &row.target)));
+        }
         for prediction in &mut outcome.predictions {
-            if let Some(target) = gold.get(&(&*prediction.split, &*prediction.example_id)) {
+            if let Some(target) =
+                gold.get(&(prediction.split.as_str(), prediction.example_id.as_str()))
+            {
                 prediction.gold = (*target).clone();
             }
             if let Target::Value(score) = &mut prediction.predicted {
