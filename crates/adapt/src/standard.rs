@@ -75,12 +75,14 @@ impl Standard {
             }
         }
         // As they are written in the data: a division and its inverse may differ in the last digit.
+        let mut splits: Vec<(&str, &Examples)> = task.scored().collect();
+        splits.extend(
+            task.predict
+                .iter()
+                .map(|(split, rows)| (split.as_str(), rows)),
+        );
         let mut gold = HashMap::new();
-        let predicted = task
-            .predict
-            .iter()
-            .map(|(split, rows)| (split.as_str(), rows));
-        for (split, examples) in task.scored().chain(predicted) {
+        for (split, examples) in splits {
             let rows = examples.rows.iter();
             gold.extend(rows.map(|row| ((split, row.id.as_str()), &row.target)));
         }
