@@ -27,6 +27,9 @@ pub struct SavedModel {
     pub(crate) device: String,
 }
 
+/// Number of tokens that an input has at least: the special ones of a pair.
+const LEAST_LENGTH: usize = 4;
+
 /// Prediction of a model for one input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
@@ -63,6 +66,20 @@ impl SavedModel {
             device: format!("{device:?}"),
             manifest,
         })
+    }
+
+    /// The same model, which reads up to `max_length` tokens of each input instead of as many as in training.
+    ///
+    /// # Errors
+    /// When its encoder does not read as many.
+    pub fn with_max_length(mut self, max_length: usize) -> Result<Self> {
+        let most = self.manifest.encoder.architecture.max_length();
+        ensure!(
+            (LEAST_LENGTH..=most).contains(&max_length),
+            "found {max_length}, expected {LEAST_LENGTH} to {most}, which the encoder reads"
+        );
+        self.manifest.input.max_length = max_length;
+        Ok(self)
     }
 
     /// Predicts each of `inputs`, in their order. Inputs of similar length are batched together.

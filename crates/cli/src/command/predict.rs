@@ -105,6 +105,9 @@ struct What {
     /// Column of the second text of a pair [default: as in training]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     second: Vec<String>,
+    /// Maximum number of tokens of an input; longer ones are truncated [default: as in training]
+    #[arg(long, value_name = "N")]
+    max_length: Option<usize>,
 }
 
 impl What {
@@ -136,7 +139,10 @@ impl What {
         // The file before the model, so that a wrong name is reported at once.
         let source = Source::open(&self.file, &reading, &manifest, labelled)?;
         let machine = global.machine()?;
-        let model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
+        let mut model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
+        if let Some(max_length) = self.max_length {
+            model = model.with_max_length(max_length).context("--max-length")?;
+        }
         Ok((model, source, machine))
     }
 }
@@ -231,7 +237,7 @@ fn note_full(full: RowCount, model: &SavedModel, quiet: bool) {
         let (rows, first, most) = (full.rows, full.first, model.manifest.input.max_length);
         eprintln!(
             "note: texts that fill the {most} tokens that the model reads: {rows}, the first on line {first}; what follows in \
-             them, if anything, was not read (`totune train --max-length` sets the number of tokens)"
+             them, if anything, was not read (--max-length sets the number of tokens)"
         );
     }
 }
