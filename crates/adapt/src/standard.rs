@@ -25,7 +25,8 @@ pub(crate) struct Standard {
 impl Standard {
     /// Those of a regression whose settings ask for standardised scores. Scores that are all alike keep their scale.
     pub fn of(task: &TaskData, training: &Training) -> Option<Self> {
-        let asked = training.standardise.is_on() && matches!(task.objective, Objective::Score {});
+        let asked =
+            training.standardise_scores.is_on() && matches!(task.objective, Objective::Score {});
         let scores = task.train.rows.iter().filter_map(|row| row.target.value());
         let scores: Vec<f64> = scores.collect();
         if !asked || scores.is_empty() {
@@ -109,7 +110,7 @@ impl Standard {
         let n_outputs = last.iter().find(|(path, _)| path.ends_with("bias"));
         ensure!(
             last.len() == 2 && n_outputs.is_some_and(|(_, bias)| bias.shape().num_elements() == 1),
-            "standardise: found a head that does not end in a linear layer with one output, expected one or `off`"
+            "standardise-scores: found a head that does not end in a linear layer with one output, expected one or `off`"
         );
         let scaled = last.into_iter().map(|(path, data)| {
             let shift = if path.ends_with("bias") {

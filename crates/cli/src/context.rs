@@ -55,6 +55,13 @@ impl Context {
         }
     }
 
+    /// Prints notes on standard error, unless quiet is asked for.
+    pub fn note(&self, notes: impl IntoIterator<Item = String>) {
+        for note in notes.into_iter().filter(|_| !self.global.quiet) {
+            eprintln!("{note}");
+        }
+    }
+
     /// Number of threads requested, or one for each core.
     pub fn threads(&self) -> usize {
         self.global.threads()

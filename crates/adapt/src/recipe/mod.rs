@@ -160,7 +160,7 @@ impl Recipe {
             epochs: epochs - before,
             loss: data.loss,
             l2_sp: 0.0,
-            standardise: Switch::On,
+            standardise_scores: Switch::On,
             restarts: self.restarts,
             stop: StopRule::Epochs {},
             max_length: max_length.unwrap_or(data.max_length(encoder)),

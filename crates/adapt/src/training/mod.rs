@@ -46,7 +46,7 @@ pub struct Training {
     /// Standardised scores: a regression learns them with the mean 0 and the standard deviation 1 of the training examples,
     /// and predicts them as they were.
     #[serde(default = "off")]
-    pub standardise: Switch,
+    pub standardise_scores: Switch,
     /// Number of times, at most, that a run which is no better on dev than a constant prediction begins again with
     /// another seed (Mosbach et al. 2021 call such a run failed).
     #[serde(default)]

@@ -29,7 +29,7 @@ const TOML: &str = r#"
     betas = [0.9, 0.999]
     epsilon = 1e-6
     weight-decay = 0.01
-    no-decay = ['\.bias$', 'norm\.']
+    no-decay = ['\.bias(_[ih]h)?$', 'norm\.']
 "#;
 
 #[test]

@@ -169,8 +169,15 @@ fn wrong_use_is_refused(checkout: &Checkout, model: &str, tweets: &str) {
         ),
         (&["predict", &other, tweets], "found no `totune.json`"),
         (
-            &["train", tweets, "--encoder", "fixture-bert"],
-            "expected its card",
+            &[
+                "train",
+                "fixture-tweets",
+                "--text",
+                "text",
+                "--encoder",
+                "fixture-bert",
+            ],
+            "its card says what the columns are",
         ),
         (
             &["evaluate", model, tweets, "--label", "keyword"],

@@ -278,7 +278,7 @@ fn simplified(training: &Training) -> Training {
         epochs: 1,
         loss: ClassLoss::default(),
         l2_sp: 0.0,
-        standardise: totune_adapt::Switch::Off,
+        standardise_scores: totune_adapt::Switch::Off,
         restarts: 0,
         stop: StopRule::Epochs {},
         select: Select::Last,

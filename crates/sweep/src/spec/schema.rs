@@ -5,7 +5,8 @@
 //! learning rate of the head only in the first of two phases; schema 5 had none in the second, and no number of trials
 //! of a search; schema 6 always sampled dev after the limit of examples, schema 7 scored test after each epoch, schema
 //! 8 had only the plain loss, no reinitialised layers, and no choice of an activation, schema 9 no restarts, schema 10 no
-//! gradient checkpointing, and schema 11 no standardised features of a probe. Runs keep the ids they were made with.
+//! gradient checkpointing, schema 11 no standardised features of a probe, and schema 12 no standardised scores. Runs
+//! keep the ids they were made with.
 //! [`upgrade`] converts a spec into today's form; [`downgrade`] is its inverse, and the hash of its result is the id
 //! that a run of today's form had then, if it could be written at all.
 
@@ -29,7 +30,7 @@ struct Step {
 }
 
 /// From schema 1 to 2, from 2 to 3, …
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         renamed: &RENAMED_IN_2,
         renamed_values: &[("/work/training/select", "best", "best-dev")],
@@ -160,6 +161,16 @@ const STEPS: [Step; 11] = [
             "work.training.adaptation",
             &["lp-ft"],
             "standardise",
+            "\"off\"",
+        )],
+    },
+    Step {
+        renamed: &[],
+        renamed_values: &[],
+        left_out: &[left_out(
+            "work.training",
+            &[],
+            "standardise-scores",
             "\"off\"",
         )],
     },

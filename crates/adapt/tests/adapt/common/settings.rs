@@ -31,7 +31,7 @@ pub fn training(adaptation: Adaptation) -> Training {
         epochs: 1,
         loss: ClassLoss::default(),
         l2_sp: 0.0,
-        standardise: Switch::Off,
+        standardise_scores: Switch::Off,
         restarts: 0,
         stop: StopRule::Epochs {},
         max_length: 16,

@@ -461,7 +461,7 @@ fn a_regression_is_learned_by_heart() {
 #[test]
 fn standardised_scores_are_learned_alike_on_every_scale() {
     let mut settings = training(Adaptation::Full(Full::new(3e-3)));
-    (settings.epochs, settings.standardise) = (10, Switch::On);
+    (settings.epochs, settings.standardise_scores) = (10, Switch::On);
     let mut shifted = scored();
     for examples in [&mut shifted.train, &mut shifted.test] {
         let values = (0..8).map(|i| Target::Value(50.0 + 20.0 * f64::from(i * 5 % 8) / 2.0));
@@ -486,8 +486,14 @@ fn standardised_scores_are_learned_alike_on_every_scale() {
         let task = scored();
         let model = burn::module::Module::valid(&outcome.model);
         let bare = evaluate(&model, &task.objective, &task.test, 8, None);
-        for (found, expected) in bare.unwrap().predicted.iter().zip(&outcome.predictions) {
-            let [found, expected] = [found, &expected.predicted].map(|one| one.value().unwrap());
+        for (found, expected) in bare
+            .expect("scored")
+            .predicted
+            .iter()
+            .zip(&outcome.predictions)
+        {
+            let [found, expected] =
+                [found, &expected.predicted].map(|one| one.value().expect("a score"));
             assert!((found - expected).abs() < 1e-3, "{found} {expected}");
         }
     }

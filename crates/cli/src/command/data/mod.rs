@@ -90,6 +90,9 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
     if is_card || is_name {
         return card(context, what);
     }
+    if !path.exists() {
+        return card(context, what); // whose error says where it was looked for
+    }
     let file =
         fs::canonicalize(path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let folder = file.parent().unwrap_or(Path::new("/"));
@@ -118,12 +121,11 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
             beside.display(),
             what
         );
-        if !context.global.quiet {
-            eprintln!(
-                "{} is already there and says what the columns are",
-                beside.display()
-            );
-        }
+        let found = format!(
+            "{} is already there and says what the columns are",
+            beside.display()
+        );
+        context.note([found]);
         return Ok(card);
     }
     let draft = draft(&file, hints, folder, true)?;
@@ -133,12 +135,8 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
             what
         )
     })?;
-    if !context.global.quiet {
-        for note in &draft.notes {
-            eprintln!("{note}");
-        }
-        eprintln!("card written to {}", beside.display());
-    }
+    let written = format!("card written to {}", beside.display());
+    context.note(draft.notes.into_iter().chain([written]));
     Card::read(&beside)
 }
 

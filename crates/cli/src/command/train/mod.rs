@@ -204,10 +204,7 @@ impl Train {
             );
         }
         let files = card.labelled_files(&context.roots.data)?;
-        let notes = files.notes().into_iter().chain(files.repeats_note());
-        for note in notes.filter(|_| !context.global.quiet) {
-            eprintln!("{note}");
-        }
+        context.note(files.notes().into_iter().chain(files.repeats_note()));
         let (train, splits) = (files.train.clone(), files.splits()?);
         let activations = tempfile::tempdir().context("cannot make a temporary folder")?;
         let inputs = Inputs::of(
@@ -220,10 +217,7 @@ impl Train {
             std::slice::from_ref(&encoder.name),
             activations.path(),
         )?;
-        let unknown = inputs.unknown_note(&card.name, encoder)?;
-        if let Some(unknown) = unknown.filter(|_| !context.global.quiet) {
-            eprintln!("{unknown}");
-        }
+        context.note(inputs.unknown_note(&card.name, encoder)?);
         let training = self
             .recipe(pairs)
             .training(encoder, &inputs.facts(&card.name, encoder)?)
