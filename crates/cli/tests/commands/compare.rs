@@ -258,7 +258,7 @@ fn what_cannot_be_compared_is_an_error() {
         ),
         (
             vec!["compare", "nothing.csv"],
-            "nothing.csv: cannot be read",
+            "nothing.csv: no such file",
         ),
         (
             vec!["compare", few.to_str().expect("UTF-8")],
