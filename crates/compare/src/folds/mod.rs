@@ -209,17 +209,17 @@ pub(crate) fn correct(
     let (margin, stopped) = (comparison.margin, comparison.stopped);
     comparison.sentence = sentence(&comparison.rows, at, score, margin, stopped);
     if let Some(raw) = raw {
-        let examples = match partial.len() {
-            0 => "the same examples".to_string(),
+        let of_first_fold = match partial.len() {
+            0 => String::new(),
             n => format!(
-                "the same examples, those outside of the first fold (trained on that fold alone: {n} {}; a strategy of which \
-                 no setting was trained on all folds has its score on that one)",
-                if n == 1 { "setting" } else { "settings" }
+                " {n} {} trained on the first fold alone, so the correction leaves its examples out; a strategy without a \
+                 setting that was trained on all folds has its score on that one.",
+                if n == 1 { "setting was" } else { "settings were" }
             ),
         };
         comparison.notes.push(format!(
-            "The score in the sentence, {:.3}, is corrected for the choice among {} settings on {examples}; the one in the \
-             table, {:.3}, is not.",
+            "The score in the sentence, {:.3}, is corrected for the choice among {} settings on the same examples; the one \
+             in the table, {:.3}, is not.{of_first_fold}",
             corrected.value,
             models.len(),
             raw.value

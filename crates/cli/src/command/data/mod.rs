@@ -87,11 +87,8 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
          file itself",
         what
     );
-    if is_card || is_name {
-        return card(context, what);
-    }
-    if !path.exists() {
-        return card(context, what); // whose error says where it was looked for
+    if is_card || is_name || !path.exists() {
+        return card(context, what); // its error says where a file was looked for
     }
     let file =
         fs::canonicalize(path).with_context(|| format!("{}: cannot be read", path.display()))?;
