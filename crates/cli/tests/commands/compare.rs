@@ -256,10 +256,7 @@ fn what_cannot_be_compared_is_an_error() {
             vec!["compare", "fixture-tweet"],
             "unknown dataset `fixture-tweet`; did you mean `fixture-tweets`?",
         ),
-        (
-            vec!["compare", "nothing.csv"],
-            "nothing.csv: no such file",
-        ),
+        (vec!["compare", "nothing.csv"], "nothing.csv: no such file"),
         (
             vec!["compare", few.to_str().expect("UTF-8")],
             "found 4 training examples, expected at least 50",

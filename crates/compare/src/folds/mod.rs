@@ -214,7 +214,11 @@ pub(crate) fn correct(
             n => format!(
                 " {n} {} trained on the first fold alone, so the correction leaves its examples out; a strategy without a \
                  setting that was trained on all folds has its score on that one.",
-                if n == 1 { "setting was" } else { "settings were" }
+                if n == 1 {
+                    "setting was"
+                } else {
+                    "settings were"
+                }
             ),
         };
         comparison.notes.push(format!(
