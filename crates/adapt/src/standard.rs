@@ -23,7 +23,8 @@ pub(crate) struct Standard {
 }
 
 impl Standard {
-    /// Those of a regression whose settings ask for standardised scores. Scores that are all alike keep their scale.
+    /// Mean and deviation for a regression whose settings ask for standardised scores. Scores that are all alike keep their
+    /// scale.
     pub fn of(task: &TaskData, training: &Training) -> Option<Self> {
         let asked =
             training.standardise_scores.is_on() && matches!(task.objective, Objective::Score {});
