@@ -4,7 +4,7 @@ use anyhow::Result;
 use totune_stats::mean;
 
 use crate::plan::{ChoicePlan, DEV, Group, Measure, Plan, Task};
-use crate::select::runs::Runs;
+use crate::select::runs::{Run, Runs};
 
 impl Runs {
     /// Replaces the groups of each choice of `plan` by those that these runs choose; `shown` names the file.
@@ -51,13 +51,13 @@ impl ChoicePlan {
     }
 }
 
-/// The mean final dev score of a group's runs on a task, where it has any. A run without a score, such as one that
-/// diverged, counts as zero.
+/// The mean final dev score of a group's runs on a task, where it has any. A run without a score counts as zero: one that
+/// diverged, or whose predictions are all alike and have no correlation.
 fn dev_score(group: &Group, task: &Task, runs: &Runs, from: &str) -> Result<Option<f64>> {
     let found = runs.find(&group.narrowed([&task.conditions()]), from)?.runs;
     let measure = Measure::score(&task.metric, DEV);
-    let scores = found.iter().map(|run| run.number(&measure).unwrap_or(0.0));
-    let scores: Vec<f64> = scores.filter(|score| !score.is_nan()).collect();
+    let score = |run: &&Run| run.number(&measure).filter(|score| score.is_finite());
+    let scores: Vec<f64> = found.iter().map(|run| score(run).unwrap_or(0.0)).collect();
     Ok((!scores.is_empty()).then(|| mean(&scores)))
 }
 
