@@ -4,6 +4,7 @@ use anyhow::Result;
 use burn::tensor::{Distribution, FloatDType, Tensor};
 use serde::{Deserialize, Serialize};
 use totune_adapt::Dtype;
+use totune_model::fused::product;
 
 use crate::comparison::SideSpec;
 use crate::worker::{Worker, answer};
@@ -47,20 +48,19 @@ impl Product {
     }
 }
 
-/// Multiplies on request, by LibTorch's own product.
-pub fn work(product: &Product, worker: &Worker) -> Result<()> {
+/// Multiplies on request, by the library inside LibTorch that is faster on this machine.
+pub fn work(case: &Product, worker: &Worker) -> Result<()> {
     let device = &worker.machine.device;
     let square = |_| {
-        let values =
-            Tensor::<2>::random([product.width; 2], Distribution::Uniform(-1.0, 1.0), device);
-        match product.dtype {
+        let values = Tensor::<2>::random([case.width; 2], Distribution::Uniform(-1.0, 1.0), device);
+        match case.dtype {
             Dtype::F32 => values,
             Dtype::Bf16Mixed => values.cast(FloatDType::BF16),
         }
     };
     let [a, b] = [0, 1].map(square);
     answer(&worker.machine.device_name, || {
-        let c = a.clone().matmul(b.clone());
+        let c = product(a.clone(), b.clone());
         // Waits for a device that works on its own, as a step does by its loss.
         let _: f32 = c.slice([0..1, 0..1]).cast(FloatDType::F32).into_scalar();
         Ok(Vec::new())

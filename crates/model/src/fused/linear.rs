@@ -59,6 +59,15 @@ pub fn linear<const D: usize>(
     }
 }
 
+/// `a b` outside of any graph; f32 matrices by the library that multiplies them faster on this machine.
+pub fn product(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
+    #[cfg(feature = "tch")]
+    if a.dtype() == DType::F32 && super::libtorch::owns(&a.device()) {
+        return kernel::product(&a, &b);
+    }
+    a.matmul(b)
+}
+
 /// The nearest bfloat16 numbers, as f32.
 fn rounded<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     debug_assert_eq!(x.dtype(), DType::F32);
@@ -76,10 +85,11 @@ fn plain<const D: usize>(x: Tensor<D>, weight: Tensor<2>, bias: Tensor<1>) -> Te
 
 #[cfg(feature = "tch")]
 mod kernel {
+    use burn::backend::LibTorch;
     use burn::backend::libtorch::TchTensor;
     use tch::{Kind, Tensor};
 
-    use crate::fused::libtorch::{Kernel, in_main_memory};
+    use crate::fused::libtorch::{Kernel, in_main_memory, raw};
     use crate::fused::products::{F32Products, products};
     use crate::fused::shim::{self, rounded};
 
@@ -202,6 +212,14 @@ mod kernel {
             Some(bias) => bias.addmm(a, b),
             None => a.mm(b),
         }
+    }
+
+    pub fn product(
+        a: &burn::tensor::Tensor<2>,
+        b: &burn::tensor::Tensor<2>,
+    ) -> burn::tensor::Tensor<2> {
+        let c = mm(&raw(a), &raw(b), None);
+        burn::tensor::Tensor::from_primitive::<LibTorch>(TchTensor::new(c))
     }
 
     /// The gradients of `x` and of `weight`.

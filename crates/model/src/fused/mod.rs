@@ -44,7 +44,7 @@ pub use highway_lstm::{HighwayGate, Order, highway_lstm};
 pub use layer_norm::layer_norm;
 #[cfg(feature = "tch")]
 pub use libtorch::{cuda_devices, without_cpu_kernels};
-pub use linear::{Precision, linear};
+pub use linear::{Precision, linear, product};
 pub use lstm::{LstmWeights, bilstm, lstm};
 pub use observer::{Call, Calls, observed};
 pub use prefix::PrefixWeights;

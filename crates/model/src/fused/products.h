@@ -19,9 +19,12 @@ namespace totune {
 // rounded once more. The numbers are those of products.rs.
 enum Way : int { DEFAULT = 0, ONEDNN = 1, HALF = 2 };
 
+// Less takes oneDNN longer to prepare than to compute.
+constexpr int64_t SMALL_PRODUCT = 1 << 15;
+
 // `result = a b`, or `result += a b`, all f32, or all bfloat16 where nothing is added to. `result` is contiguous.
 inline void multiply(const at::Tensor &result, const at::Tensor &a, const at::Tensor &b, bool add, int way) {
-  if (way != DEFAULT) {
+  if (way == HALF || (way == ONEDNN && a.numel() * b.size(-1) >= SMALL_PRODUCT)) {
     at::native::mkldnn_matmul(a, b, result, add ? 1.0f : 0.0f, 1.0f);
   } else if (add) {
     result.addmm_(a, b);

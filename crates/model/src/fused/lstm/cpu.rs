@@ -8,7 +8,9 @@ use std::ptr;
 use burn::backend::libtorch::TchTensor;
 
 use super::layer::Layer;
+use crate::fused::Precision;
 use crate::fused::libtorch::Kernel;
+use crate::fused::matmul::Matmul;
 use crate::fused::shim::{check, handle, handle_or_null, taken, written};
 
 unsafe extern "C" {
@@ -17,6 +19,7 @@ unsafe extern "C" {
         directions: c_int,
         mask: *mut c_void,
         keep: c_int,
+        way: c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
     fn totune_lstm_backward(
@@ -27,6 +30,7 @@ unsafe extern "C" {
         grad: *mut c_void,
         want_x: c_int,
         want_weights: c_int,
+        way: c_int,
         out: *mut *mut c_void,
     ) -> *mut c_char;
 }
@@ -63,6 +67,7 @@ impl<const N: usize> Kernel<N> for Rows {
                 directions as c_int,
                 self.mask(),
                 c_int::from(self.0.tracked),
+                Matmul::of(Precision::F32) as c_int,
                 out.as_mut_ptr(),
             ));
             taken(&out)
@@ -94,6 +99,7 @@ impl<const N: usize> Kernel<N> for Rows {
                     handle(&grad.tensor),
                     c_int::from(wanted[0]),
                     c_int::from(wanted[1..].contains(&true)),
+                    Matmul::of(Precision::F32) as c_int,
                     out,
                 )
             })

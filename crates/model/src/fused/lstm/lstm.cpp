@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "../products.h"
 #include "../shared.h"
 #include "rows.h"
 
@@ -141,7 +142,7 @@ int totune_lstm_level(int i) {
 
 // Inputs: x [b, n, in], and for each direction weight_ih, weight_hh, bias_ih, bias_hh. `mask` [b, n] or null. Out: the
 // states [b, n, directions * hidden], and for `keep` the tokens' x, and for each direction gates, cells and states before.
-char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, int keep, Tensor **out) {
+char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, int keep, int way, Tensor **out) {
   return guarded([&] {
     TORCH_CHECK(inputs[0]->scalar_type() == at::kFloat, "lstm: expected f32");
     const Kernels &kernel = kernels();
@@ -154,7 +155,9 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
     std::vector<Rows> all;
     for (int d = 0; d < directions; d++) {
       Tensor *const *w = inputs + 1 + 4 * d;
-      Tensor gates = at::addmm(*w[2] + *w[3], x, w[0]->t());
+      Tensor gates = at::empty({layout.tokens, 4 * hidden}, options);
+      gates.copy_((*w[2] + *w[3]).expand_as(gates));
+      totune::multiply(gates, x, w[0]->t(), true, way);
       Tensor cells, before;
       if (keep) {
         cells = at::empty({layout.tokens, hidden}, options);
@@ -186,7 +189,7 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
 // Inputs and mask as above; saved: what the forward pass kept. Out: the gradients of the inputs; that of x, and those of
 // the weights, only where wanted.
 char *totune_lstm_backward(Tensor *const *inputs, int directions, Tensor *mask, Tensor *const *saved, Tensor *grad,
-                           int want_x, int want_weights, Tensor **out) {
+                           int want_x, int want_weights, int way, Tensor **out) {
   return guarded([&] {
     const Kernels &kernel = kernels();
     Layout layout(*inputs[0], mask);
@@ -213,17 +216,20 @@ char *totune_lstm_backward(Tensor *const *inputs, int directions, Tensor *mask, 
     }
     over_rows(layout, all, kernel.backward);
     if (want_x) {
-      Tensor dx = d_gates[0].mm(*inputs[1]);
-      if (directions == 2) dx.addmm_(d_gates[1], *inputs[5]);
+      Tensor dx = at::empty_like(x);
+      for (int d = 0; d < directions; d++) totune::multiply(dx, d_gates[d], *inputs[1 + 4 * d], d > 0, way);
       out[0] = new Tensor(layout.unpack(dx));
     }
     if (!want_weights) return;
     for (int d = 0; d < directions; d++) {
       const Tensor &before = *saved[3 + 3 * d];
       Tensor transposed = d_gates[d].t(), bias = d_gates[d].sum(0);
+      Tensor of_x = at::empty_like(*inputs[1 + 4 * d]), of_before = at::empty_like(*inputs[2 + 4 * d]);
+      totune::multiply(of_x, transposed, x, false, way);
+      totune::multiply(of_before, transposed, before, false, way);
       Tensor **to = out + 1 + 4 * d;
-      to[0] = new Tensor(transposed.mm(x));
-      to[1] = new Tensor(transposed.mm(before));
+      to[0] = new Tensor(of_x);
+      to[1] = new Tensor(of_before);
       to[2] = new Tensor(bias);
       to[3] = new Tensor(bias.clone()); // burn may overwrite either
     }
