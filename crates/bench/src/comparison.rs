@@ -91,6 +91,8 @@ pub struct SideSpec {
     pub program: Program,
     /// Its case, passed as JSON.
     pub case: Value,
+    /// Environment variables that are set for it.
+    pub environment: &'static [(&'static str, &'static str)],
     /// True if its values are compared with those of the first side.
     pub compared: bool,
 }
@@ -144,6 +146,7 @@ impl SideSpec {
             name: name.to_string(),
             program,
             case: serde_json::to_value(case)?,
+            environment: &[],
             compared: true,
         })
     }
@@ -153,6 +156,12 @@ impl SideSpec {
         let named = self.case.get("dtype").cloned();
         let named = named.and_then(|dtype| serde_json::from_value(dtype).ok());
         named.unwrap_or(Dtype::F32)
+    }
+
+    /// The same side with these environment variables.
+    pub fn with(mut self, environment: &'static [(&'static str, &'static str)]) -> Self {
+        self.environment = environment;
+        self
     }
 
     /// The same side, whose values are not compared.

@@ -70,6 +70,7 @@ impl Desk {
         if let (Program::Python(_), Some(case)) = (spec.program, case.as_object_mut()) {
             case.insert("device".to_string(), self.device.clone().into());
         }
+        command.envs(spec.environment.iter().copied());
         command.arg(OsString::from(serde_json::to_string(&case)?));
         Side::start(&spec.name, command, threads).with_context(|| match spec.program {
             Program::Ours(kind) => format!("our worker `{kind}`"),

@@ -42,7 +42,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     }
     let mut comparison = Comparison::new("totune next to PyTorch + transformers", &["totune"]).note(
         "f32. Training: forward, loss, backward, clipping by the global norm, AdamW over all parameters. \
-         `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`.\n\
+         `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`. `pytorch-tuned` is \
+         `pytorch-fused` with glibc told to keep freed memory, as totune tells it.\n\
          `recomputed`: the backward pass computes inner results of layers again, in PyTorch by `gradient_checkpointing_enable`.\n\
          `shuffled`: texts of a task in shuffled order, padded to the longest of each batch on every side; padding is not counted as tokens.\n\
          `memory by formula` of training is the peak memory of the program after a tiny step, measured, and the bytes of weights, moments and \
@@ -140,7 +141,13 @@ fn faster(mode: Mode) -> Target {
     }
 }
 
-/// Ours, and PyTorch's with each AdamW where there is training.
+/// What `crates/cli/src/memory.rs` tells glibc, for a program that does not.
+const KEPT_MEMORY: [(&str, &str); 1] = [(
+    "GLIBC_TUNABLES",
+    "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=18446744073709551615",
+)];
+
+/// Ours, and PyTorch's with each AdamW where there is training, the faster one also with our setting of the allocator.
 fn sides(step: &Step) -> Result<Vec<SideSpec>> {
     let default = Step {
         optimizer: "default".to_string(),
@@ -151,7 +158,9 @@ fn sides(step: &Step) -> Result<Vec<SideSpec>> {
         SideSpec::python("pytorch", "transformer.py", &default)?,
     ];
     if step.mode == Mode::Train {
-        sides.push(SideSpec::python("pytorch-fused", "transformer.py", step)?);
+        let fused = |name| SideSpec::python(name, "transformer.py", step);
+        sides.push(fused("pytorch-fused")?);
+        sides.push(fused("pytorch-tuned")?.with(&KEPT_MEMORY));
     }
     Ok(sides)
 }
