@@ -40,8 +40,8 @@ const FRONT: f64 = 9.0;
 /// Width of the panel, and height of the plot in it.
 const WIDTH: f64 = 480.0;
 const PLOT: f64 = 260.0;
-/// Distance of two marks of which neither covers the other.
-const APART: f64 = 9.0;
+/// Distance of two marks from which on neither hides the other.
+const APART: f64 = 5.0;
 /// Room above the points.
 const ABOVE: f64 = 60.0;
 
@@ -174,8 +174,7 @@ impl PointPanel {
     }
 }
 
-/// The places of marks, moved aside where one would cover another that comes before it: to the right, or to the left where
-/// the plot ends at `right`.
+/// The places of marks, each moved aside as little as uncovers the marks that come before it; not beyond `right`.
 fn apart(places: &[(f64, f64)], right: f64) -> Vec<(f64, f64)> {
     let mut free: Vec<(f64, f64)> = Vec::new();
     for &(x, y) in places {
@@ -183,8 +182,9 @@ fn apart(places: &[(f64, f64)], right: f64) -> Vec<(f64, f64)> {
             let mut near = free.iter();
             !near.any(|(other, at)| (other - x).abs() < APART && (at - y).abs() < APART)
         };
-        let steps = (0..places.len()).flat_map(|n| [n as f64, -(n as f64)]);
-        let mut moved = steps.map(|n| x + n * APART);
+        let most = APART as usize * places.len();
+        let steps = (0..=most).flat_map(|n| [n as f64, -(n as f64)]);
+        let mut moved = steps.map(|n| x + n);
         let place = moved.find(|x| *x <= right && is_free(*x));
         free.push((place.unwrap_or(x), y));
     }
@@ -309,8 +309,8 @@ mod tests {
     fn marks_at_one_place_stand_side_by_side() {
         let places = [(90.0, 50.0), (90.0, 52.0), (95.0, 90.0), (91.0, 49.0)];
         let found = apart(&places, 100.0);
-        assert_eq!(found[..3], [(90.0, 50.0), (99.0, 52.0), (95.0, 90.0)]);
-        assert_eq!(found[3], (73.0, 49.0));
+        assert_eq!(found[..3], [(90.0, 50.0), (95.0, 52.0), (95.0, 90.0)]);
+        assert_eq!(found[3], (85.0, 49.0));
     }
 
     #[test]

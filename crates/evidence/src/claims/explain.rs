@@ -166,7 +166,7 @@ impl Explanation<'_> {
         let takes = self.seeds(each, target).map(|seeds| {
             let noun = counted(seeds, self.unit.noun());
             format!(
-                "; deciding on {} takes about {noun} a side",
+                "; for {} that takes about {noun} a side",
                 self.scale.amount(target)
             )
         });

@@ -73,7 +73,7 @@ fn what_is_not_decided_says_what_could_have_been() {
         "{reasons}"
     );
     assert!(
-        reasons.contains("deciding on 0.15 points takes about"),
+        reasons.contains("for 0.15 points that takes about"),
         "{reasons}"
     );
 }
