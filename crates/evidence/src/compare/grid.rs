@@ -6,6 +6,7 @@ use anyhow::Result;
 use totune_stats::{Correlation, Interval};
 
 use crate::compare::compare;
+use crate::compare::strata::paired;
 use crate::plan::{Grid, GridColumn, GridRow, Measure, Side, TEST, Task, Unit, Where};
 use crate::select::label::labelled;
 use crate::select::panel::TaskRuns;
@@ -94,7 +95,7 @@ fn fill_row<'a>(
                     let row = above.iter().find(|row| row.plan.name() == name);
                     &row.expect("differences name rows above").cells[at]
                 };
-                Entry::difference(side(a), side(b))
+                Entry::difference(side(a), side(b), row.paired)
             }
             (None, None) => Entry::default(),
         };
@@ -143,8 +144,8 @@ fn ours(row: &GridRow, group: &str, place: &Place, scope: &Scope) -> Result<Entr
 }
 
 impl Entry {
-    /// `a - b`: Welch's test on our runs, and the paper's numbers where both sides have one.
-    fn difference(a: &Self, b: &Self) -> Self {
+    /// `a - b`: Welch's test on our runs, or the paired one, and the paper's numbers where both sides have one.
+    fn difference(a: &Self, b: &Self, is_paired: bool) -> Self {
         let value = |cell: &Self| cell.paper.as_ref().and_then(|(value, _)| *value);
         let paper = value(a)
             .zip(value(b))
@@ -159,7 +160,13 @@ impl Entry {
         } else {
             Unit::Seed
         };
-        let compared = compare(&a.sample, &b.sample, unit).ok();
+        let compared = if is_paired {
+            let sides = a.sample.matched(&b.sample, unit);
+            sides.and_then(|(a, b)| paired(&a, &b))
+        } else {
+            compare(&a.sample, &b.sample, unit)
+        };
+        let compared = compared.ok();
         Self {
             paper,
             // Of the seeds that both have, as the interval is.

@@ -43,6 +43,10 @@ pub struct GridRow {
     pub group: Option<String>,
     /// Instead: `a - b` of two rows above, by their names.
     pub difference: Option<[String; 2]>,
+    /// Whether the rows of a difference share more than their seeds, such as their first epochs: its interval is then that of the
+    /// differences at each seed, and there is none where all are the same.
+    #[serde(default)]
+    pub paired: bool,
     /// Another metric than each task's own, such as `js-divergence`.
     pub metric: Option<String>,
     /// Split that was scored, such as `train` for a distance between texts that nothing was trained on.
