@@ -25,8 +25,8 @@ fn note((encoder, most): (&str, usize), lengths: &[usize], n_train: usize) -> Op
     let of_sample = if n < n_train { " in a sample" } else { "" };
     (full > 0).then(|| {
         format!(
-            "Training texts that fill the {most} tokens that `{encoder}` reads of each: {full} of {n}{of_sample}; what follows \
-             in them was not read."
+            "Training texts that fill the {most} tokens that `{encoder}` reads of each: {full} of {n}{of_sample}; what, if \
+             anything, follows in them was not read."
         )
     })
 }
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(said(&[3, 12, 63], 3), None);
         assert_eq!(
             said(&[3, 64, 64], 3).unwrap(),
-            "Training texts that fill the 64 tokens that `minilm` reads of each: 2 of 3; what follows in them was not read."
+            "Training texts that fill the 64 tokens that `minilm` reads of each: 2 of 3; what, if anything, follows in them was not read."
         );
         assert!(said(&[64], 9).unwrap().contains(": 1 of 1 in a sample;"));
     }

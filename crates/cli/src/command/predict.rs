@@ -283,13 +283,26 @@ impl Evaluate {
     }
 }
 
+/// A label in at most 14 characters, its middle left out where it is longer: labels often differ at their ends.
+fn short(label: &str) -> String {
+    let all: Vec<char> = label.chars().collect();
+    match all.len() {
+        0..=14 => label.to_string(),
+        n => all[..7]
+            .iter()
+            .chain(&['\u{2026}'])
+            .chain(&all[n - 6..])
+            .collect(),
+    }
+}
+
 /// Prints the scores, and the confusion matrix for up to ten labels.
 fn print_evaluated(found: &Evaluated, labels: &[String]) {
-    println!("{} rows", found.rows);
+    let s = if found.rows == 1 { "" } else { "s" };
+    println!("{} row{s}", found.rows);
     for (name, value) in &found.metrics {
         println!("{name:<20} {value:.4}");
     }
-    let short = |label: &str| -> String { label.chars().take(14).collect() };
     if !found.of_labels.is_empty() {
         println!("\n{:14} precision    recall        f1    rows", "");
     }

@@ -203,7 +203,11 @@ pub(crate) fn correct(
     let scores = on_others.iter().map(|model| scorer.score(model));
     let highest = scores.fold(f64::NEG_INFINITY, f64::max);
     // The choice may be a faster one that is about as good.
-    let corrected = of_best.shifted(scorer.score(&chosen.part(&others)) - highest);
+    let mut corrected = of_best.shifted(scorer.score(&chosen.part(&others)) - highest);
+    // A choice on the same examples makes no score too low, though the other folds alone may be easier.
+    if let Some(raw) = raw.filter(|raw| raw.value < corrected.value) {
+        corrected = corrected.shifted(raw.value - corrected.value);
+    }
     comparison.score = Some(corrected);
     let score = (comparison.metric.as_str(), corrected);
     let (margin, stopped) = (comparison.margin, comparison.stopped);

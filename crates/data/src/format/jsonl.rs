@@ -89,7 +89,8 @@ fn rows<'a>(
             let keys = || keys.iter().map(String::as_str);
             let hint = did_you_mean(name, keys());
             let found = quoted(keys());
-            return Err(error(number, format!("no key `{name}`{hint}found {found}")));
+            let problem = format!("no key `{name}`{hint}found {found}; null stands for nothing");
+            return Err(error(number, problem));
         }
         table.push(number, fields.iter_mut().filter_map(Option::take));
     }

@@ -232,7 +232,7 @@ fn labels(
     ensure!(
         hints.label.is_some() || n <= FEW || 20 * n <= table.n_rows(),
         "`{name}` has {n} different values in {} rows; if they are labels, give --label {name}, and if a field has several \
-         labels, give --task multi-label",
+         labels, also --task multi-label",
         table.n_rows()
     );
     if are_classes(&values) {
@@ -261,7 +261,7 @@ fn comma_note(name: &str, labels: &[String]) -> Option<String> {
     let example = with_comma.first().filter(|_| parts.len() < labels.len())?;
     Some(format!(
         "`{name}` has commas in {} of {} labels, such as `{}`, which is taken for one label; if commas stand between \
-         several, give --task multi-label",
+         several, give --label {name} --task multi-label",
         with_comma.len(),
         labels.len(),
         shown(example)

@@ -175,12 +175,17 @@ fn sample(text: &str) -> Sample {
 
 /// Whether a separator divides each line into as many fields, more than one.
 fn divides(sample: &Sample, separator: char) -> bool {
-    let rows = rows(sample, separator);
-    rows[0].len() > 1 && rows.iter().all(|row| row.len() == rows[0].len())
+    is_even(&records(sample, separator, separator != '\t'))
+}
+
+/// Whether all records have as many fields, more than one.
+fn is_even(records: &[csv::StringRecord]) -> bool {
+    let n = records.first().map_or(0, csv::StringRecord::len);
+    n > 1 && records.iter().all(|record| record.len() == n)
 }
 
 /// Returns whether fields of a tab-separated file are enclosed in quotes. Quotes are letters there, unless fields begin
-/// and end with them.
+/// and end with them, or hold tabs and line breaks that would otherwise divide them.
 fn quotes_enclose(sample: &Sample) -> bool {
     let fields = || sample.text.lines().flat_map(|line| line.split('\t'));
     let closed = |field: &&str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
@@ -189,7 +194,11 @@ fn quotes_enclose(sample: &Sample) -> bool {
         fields().filter(closed).count(),
         fields().filter(opened).count(),
     );
-    closed > 0 && closed == opened
+    let hold_separators = || {
+        let [plain, enclosed] = [false, true].map(|quoting| records(sample, '\t', quoting));
+        !is_even(&plain) && is_even(&enclosed)
+    };
+    opened > 0 && (closed == opened || hold_separators())
 }
 
 /// The settings of delimited text: separator, quotes, header line.
@@ -199,7 +208,7 @@ fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
     let kind = if separator == '\t' { "tsv" } else { "csv" };
     let own = !matches!(separator, ',' | '\t');
     let quoted = kind == "tsv" && quotes_enclose(&sample);
-    let rows = rows(&sample, separator);
+    let rows = rows(&sample, separator, quoted || separator != '\t');
     let header = match hints.header {
         Some(header) => {
             reason += ", header as --header says";
@@ -234,7 +243,7 @@ fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
 /// A note on the first line that a separator divides into fewer or more fields than nearly all others.
 fn uneven(sample: &Sample) -> Option<String> {
     let note = |separator: char| {
-        let records = records(sample, separator);
+        let records = records(sample, separator, separator != '\t');
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
         for record in &records {
             *counts.entry(record.len()).or_default() += 1;
@@ -253,8 +262,8 @@ fn uneven(sample: &Sample) -> Option<String> {
 }
 
 /// The fields of each line, quoted or not; never empty.
-fn rows(sample: &Sample, separator: char) -> Vec<Vec<String>> {
-    let records = records(sample, separator);
+fn rows(sample: &Sample, separator: char, quoting: bool) -> Vec<Vec<String>> {
+    let records = records(sample, separator, quoting);
     let mut rows: Vec<Vec<String>> = records
         .iter()
         .map(|row| row.iter().map(String::from).collect())
@@ -266,12 +275,12 @@ fn rows(sample: &Sample, separator: char) -> Vec<Vec<String>> {
 }
 
 /// The records of the lines that are whole.
-fn records(sample: &Sample, separator: char) -> Vec<csv::StringRecord> {
+fn records(sample: &Sample, separator: char, quoting: bool) -> Vec<csv::StringRecord> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .delimiter(u8::try_from(separator).unwrap_or(b','))
-        .quoting(separator != '\t')
+        .quoting(quoting)
         .from_reader(sample.text.as_bytes());
     let mut records: Vec<csv::StringRecord> = reader.records().flatten().collect();
     if sample.is_cut {

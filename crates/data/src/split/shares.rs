@@ -55,17 +55,17 @@ impl Dataset {
             Task::Classification | Task::Ordinal | Task::MultiLabel => " of each label",
             Task::Regression | Task::Tagging => "",
         };
+        let groups = match self.task {
+            Task::Tagging => "a document and equal sentences stay in one part",
+            _ => "a group and equal texts stay in one part",
+        };
         let rare = self.rarest_label().filter(|_| n == all);
         let found = match (has_groups, rare) {
             (true, _) if n == 1 => {
-                format!(
-                    "{all} examples with only 1 group (a group and equal texts stay in one part)"
-                )
+                format!("{all} examples with only 1 group ({groups})")
             }
             (true, _) => {
-                format!(
-                    "{all} examples with only {n} groups (a group and equal texts stay in one part)"
-                )
+                format!("{all} examples with only {n} groups ({groups})")
             }
             (false, _) if n < all => {
                 format!(

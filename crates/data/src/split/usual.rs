@@ -1,11 +1,12 @@
 //! Default splits of a dataset: labelled files of its own, and parts of `train` for missing ones.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::duplicates::repeats_note;
-use crate::{Card, Dataset, Target, Task};
+use crate::{Card, Dataset, Input, Target, Task};
 
 /// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
 const DEV: (f64, usize) = (0.15, 1000);
@@ -103,6 +104,17 @@ fn rare(train: &Dataset) -> Option<String> {
     })
 }
 
+/// A note on texts of the file `split` that train has too, if there are some.
+fn seen_note(train: &Dataset, name: &str, split: &Dataset) -> Option<String> {
+    let known: HashSet<&Input> = train.examples.iter().map(|one| &one.input).collect();
+    let examples = split.examples.iter();
+    let n = examples.filter(|one| known.contains(&one.input)).count();
+    let all = split.examples.len();
+    (n > 0).then(|| {
+        format!("Texts of {name} that train has too: {n} of {all}; a model can know their labels by heart.")
+    })
+}
+
 impl LabelledFiles {
     /// These files without the examples that have no label.
     pub fn new(train: Dataset, dev: Option<Dataset>, test: Option<Dataset>) -> Self {
@@ -124,13 +136,19 @@ impl LabelledFiles {
         }
     }
 
-    /// Notes on what nobody should overlook: examples that were left out, equal texts with different labels, and labels
-    /// that are too rare to be learned and scored.
+    /// Notes on what nobody should overlook: examples that were left out, equal texts with different labels, labels that
+    /// are too rare to be learned and scored, and texts of dev or test that train has too.
     pub fn notes(&self) -> Vec<String> {
+        let seen = |name: &str, split: &Option<Dataset>| {
+            let split = split.as_ref();
+            split.and_then(|split| seen_note(&self.train, name, split))
+        };
         let notes = [
             left_out(self.n_left_out),
             contradicting(&self.train),
             rare(&self.train),
+            seen("dev", &self.dev),
+            seen("test", &self.test),
         ];
         notes.into_iter().flatten().collect()
     }
@@ -234,6 +252,21 @@ mod tests {
                 .ends_with("no example of train has a label; expected some"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn texts_of_test_that_train_has_are_counted() {
+        let of = |range: std::ops::Range<usize>| {
+            let all = dataset(40, |_| None);
+            all.part(&range.collect::<Vec<_>>(), "own")
+        };
+        let files = LabelledFiles::new(of(0..32), None, Some(of(30..38)));
+        assert_eq!(
+            files.notes(),
+            ["Texts of test that train has too: 2 of 8; a model can know their labels by heart."]
+        );
+        let apart = LabelledFiles::new(of(0..30), None, Some(of(30..38)));
+        assert_eq!(apart.notes(), Vec::<String>::new());
     }
 
     #[test]

@@ -92,11 +92,11 @@ fn broken_json_lines_are_refused_with_their_line() {
             ),
             (
                 b"{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\"}\n",
-                "toy.txt: line 2: no key `label`; found `text`",
+                "toy.txt: line 2: no key `label`; found `text`; null stands for nothing",
             ),
             (
                 b"{\"txt\": \"a\", \"label\": 0}\n",
-                "toy.txt: line 1: no key `text`; did you mean `txt`? found `txt`, `label`",
+                "toy.txt: line 1: no key `text`; did you mean `txt`? found `txt`, `label`; null stands for nothing",
             ),
             (
                 b"{\"text\": \"a\", \"label\": 0}\n\n{\"text\": \"b\", \"label\": 0",

@@ -253,7 +253,7 @@ impl Fields {
 
 /// Whether a line of a sentence has a word on it.
 pub(crate) fn is_word(line: &str) -> bool {
-    !line.starts_with("-DOCSTART-")
+    !line.trim().is_empty() && !line.starts_with("-DOCSTART-")
 }
 
 /// The columns of a line.

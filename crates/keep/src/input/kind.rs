@@ -51,6 +51,10 @@ impl Kind {
             "json" | "jsonl" | "ndjson" => Self::Json,
             "txt" => Self::Lines,
             "conll" | "bio" | "iob" => Self::Words,
+            "parquet" => bail!(
+                "{}: parquet is read by `train` and `compare` only; expected the rows as .csv, .tsv or .jsonl",
+                path.display()
+            ),
             _ => bail!(
                 "{}: the name does not say how the file is laid out; expected .csv, .tsv, .jsonl, .json, .txt or .conll, each also with .gz or .zst behind it, or --format",
                 path.display()

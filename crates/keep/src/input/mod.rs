@@ -34,9 +34,7 @@ pub struct Source {
 /// blank lines between groups of lines.
 fn has_columns(head: &str) -> bool {
     let all: Vec<&str> = head.trim().lines().collect();
-    let words = all
-        .iter()
-        .filter(|line| is_word(line) && !line.trim().is_empty());
+    let words = all.iter().filter(|line| is_word(line));
     let lines: Vec<Vec<&str>> = words.map(|line| cells(line)).collect();
     let Some(n) = lines.first().map(Vec::len) else {
         return false;
@@ -176,7 +174,8 @@ impl Source {
     }
 
     /// Reads the header line of delimited text. A file without one is recognised by the training file, which had none
-    /// either: the first line has as many fields as that, and none of the requested column names.
+    /// either: the first line has as many fields as that, with the labels or without, and none of the requested column
+    /// names.
     fn read_header(&mut self, columns: &Columns, manifest: &Manifest) -> Result<()> {
         let Rows::Delimited {
             separator,
@@ -192,15 +191,29 @@ impl Source {
                 self.fields.shown
             );
         };
+        let labels = manifest.columns.label.names();
+        let without_labels = |known: &Vec<String>| {
+            let is_label = |name: &&String| labels.contains(name);
+            known
+                .iter()
+                .filter(|name| !is_label(name))
+                .cloned()
+                .collect()
+        };
         let known = manifest.columns.header.as_ref();
+        let known = known.map(|known| [known.clone(), without_labels(known)]);
+        let known = known
+            .into_iter()
+            .flatten()
+            .find(|known| known.len() == names.len());
         let asked = match &columns.text[..] {
             [] => &manifest.columns.text,
             asked => asked,
         };
         let is_named = names.iter().any(|name| asked.contains(name));
-        match known.filter(|known| known.len() == names.len() && !is_named) {
+        match known.filter(|_| !is_named) {
             Some(known) => {
-                self.header = known.clone();
+                self.header = known;
                 let row = Row::Fields(names);
                 *first = Some(Record { line, row });
             }
@@ -373,19 +386,21 @@ impl Source {
         Ok(Record { line, row })
     }
 
+    /// The lines of the next sentence, after those that begin its document.
     fn sentence(&mut self) -> Result<Option<Record>> {
-        let (mut lines, mut first) = (Vec::new(), 0);
+        let (mut lines, mut first) = (Vec::<String>::new(), 0);
         while let Some((line, text)) = self.text.line()? {
-            match (text.trim().is_empty(), lines.is_empty()) {
-                (true, true) => {}
-                (true, false) => break,
-                (false, empty) => {
-                    if empty {
-                        first = line;
-                    }
-                    lines.push(text);
-                }
+            let is_blank = text.trim().is_empty();
+            if is_blank && lines.is_empty() {
+                continue;
             }
+            if is_blank && lines.iter().any(|line| is_word(line)) {
+                break;
+            }
+            if lines.is_empty() {
+                first = line;
+            }
+            lines.push(text);
         }
         let row = Row::Sentence(lines);
         let empty = matches!(&row, Row::Sentence(lines) if lines.is_empty());

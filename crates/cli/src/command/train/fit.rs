@@ -160,7 +160,7 @@ impl Job<'_> {
             format!("`{name}` reads no more of a text, other encoders may")
         };
         eprintln!(
-            "note: texts that fill the {most} tokens that the model reads: {full} of {n}; what follows in them is not read ({hint})"
+            "note: texts that fill the {most} tokens that the model reads: {full} of {n}; what, if anything, follows in them is not read ({hint})"
         );
     }
 

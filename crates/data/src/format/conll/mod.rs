@@ -201,8 +201,10 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Vec<Sentence> {
         self.close();
-        // Without a single boundary nothing is known about documents.
-        if self.document == 0 {
+        // Without a boundary between sentences nothing is known about documents.
+        let mut documents = self.sentences.iter().map(|sentence| &sentence.document);
+        let first = documents.next();
+        if documents.next_back().or(first) == first {
             for sentence in &mut self.sentences {
                 sentence.document = None;
             }

@@ -96,7 +96,7 @@ fn a_mark_crlf_and_runs_of_spaces_mean_nothing() {
         &spaces,
         "\u{feff}-DOCSTART- -X- O\r\n\r\n Ann   N  I-PER \r\nran V O\r\n\r\nHi U O",
         true,
-        &["3 [1] Ann/I-PER ran/O", "6 [1] Hi/O"],
+        &["3 [] Ann/I-PER ran/O", "6 [] Hi/O"],
     );
 }
 
@@ -107,7 +107,7 @@ fn a_tab_file_may_have_spaces_in_fields_and_empty_ones_that_are_not_read() {
         &tabs,
         "-DOCSTART- -X- O\n\nNew York\t\tB-LOC\n\u{a0}\tN\tO\n\n\t\t\n a \tN\tO\n",
         true,
-        &["3 [1] New York/B-LOC \u{a0}/O", "7 [1] a/O"],
+        &["3 [] New York/B-LOC \u{a0}/O", "7 [] a/O"],
     );
 }
 
@@ -118,7 +118,7 @@ fn white_space_is_spaces_and_tabs_alike() {
         &both,
         "-DOCSTART-\t-X-\tO\n\nAnn N\t I-PER\n\u{a0} N O\t\n",
         true,
-        &["3 [1] Ann/I-PER \u{a0}/O"],
+        &["3 [] Ann/I-PER \u{a0}/O"],
     );
 }
 
@@ -203,7 +203,9 @@ proptest! {
         for (number, document) in documents.iter().enumerate() {
             text += &format!("-DOCSTART-{gap}-X-{gap}O{end}{end}");
             for words in document {
-                expected.push((text.lines().count() + 1, (number + 1).to_string(), words.clone()));
+                // Of a single document nothing is known.
+                let name = if documents.len() > 1 { (number + 1).to_string() } else { String::new() };
+                expected.push((text.lines().count() + 1, name, words.clone()));
                 for word in words {
                     text += &format!("{word}{gap}N{gap}O{end}");
                 }

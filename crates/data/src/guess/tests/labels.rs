@@ -85,7 +85,7 @@ fn a_comma_between_labels_is_asked_about_and_one_label_in_each_row_is_a_class() 
     assert_eq!(
         draft.notes,
         [
-            "`labels` has commas in 2 of 4 labels, such as `broken,late`, which is taken for one label; if commas stand between several, give --task multi-label"
+            "`labels` has commas in 2 of 4 labels, such as `broken,late`, which is taken for one label; if commas stand between several, give --label labels --task multi-label"
         ]
     );
     let asked = |task: Option<Task>, separator: Option<&str>| Hints {

@@ -37,6 +37,24 @@ fn the_first_line_that_differs_from_the_others_is_named() {
 }
 
 #[test]
+fn quotes_of_a_tab_separated_file_enclose_tabs_and_line_breaks() {
+    for field in ["a\tfine film", "a\nfine film", "a \"\"fine\"\" film"] {
+        let text = format!("text\tlabel\n\"{field}\"\tgood\nbad film\tbad\nno film\tbad\n");
+        let (draft, card) = drafted(&[("a.tsv", &text)], &Hints::default());
+        assert!(
+            draft.text.contains("quotes = \"doubled\""),
+            "{}",
+            draft.text
+        );
+        assert_eq!(card.splits["train"].rows, 3, "{field}");
+    }
+    // Elsewhere they are letters.
+    let text = "text\tlabel\n\"a film\tgood\nbad\" film\tbad\n";
+    let (draft, _) = drafted(&[("a.tsv", text)], &Hints::default());
+    assert!(!draft.text.contains("quotes"), "{}", draft.text);
+}
+
+#[test]
 fn the_name_of_a_file_says_what_its_first_broken_line_should_be() {
     let hints = Hints::default();
     let broken = "{\"text\": \"a\", \"label\": \"x\"\n";

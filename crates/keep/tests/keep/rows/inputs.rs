@@ -147,6 +147,27 @@ fn files_are_read_in_every_form_that_training_files_have() {
         let (found, _) = files.texts(&path, &ReadOptions::default()).expect(name);
         assert_eq!(found, expected, "{name}");
     }
+    // The same without the labels, so that one column is left.
+    files.model.manifest.columns.label = totune_data::Joined::One("c1".into());
+    for (name, text) in [
+        ("m.csv", "A kite\nZoë €\n"),
+        ("n.csv", "c2\nA kite\nZoë €\n"),
+    ] {
+        let path = files.write(name, text.as_bytes());
+        let (found, _) = files.texts(&path, &ReadOptions::default()).expect(name);
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_line_that_begins_a_document_is_no_sentence() {
+    let files = Files::new(Task::Tagging, &sentences());
+    let path = files.write(
+        "a.conll",
+        b"-DOCSTART- O\n\n-DOCSTART- O\n\nA O\nkite O\n\n-DOCSTART- O\n\nmill O\n",
+    );
+    let (found, empty) = files.texts(&path, &ReadOptions::default()).expect("words");
+    assert_eq!((found.len(), empty), (2, RowCount::default()));
 }
 
 #[test]
