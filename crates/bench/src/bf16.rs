@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use totune_adapt::Dtype;
-use totune_model::fused::{self, Bf16Products, F32Products};
+use totune_model::fused;
 
 use crate::batches::{self, BATCH};
 use crate::comparison::{Case, Comparison, SideSpec, Steps};
@@ -40,7 +40,7 @@ impl Input {
 /// Training and inference on one thread and on all, of synthetic batches and of real ones whose files are there.
 pub fn comparison(desk: &Desk) -> Result<Comparison> {
     let mut comparison = Comparison::new("bf16 matmuls against f32", &["totune bf16", "totune f32"])
-        .note(&format!("{}.", matmuls()))
+        .note(&format!("Here {}.", fused::products()))
         .note(&format!(
             "MiniLM: 6 layers, 384 wide, with a linear classifier. Masked LM: 6 layers, 256 wide, every {}th token predicted.\n\
              Training: all parameters, dropout 0.1, AdamW. Weights, normalisation, softmax, loss and updates are f32 on all sides.\n\
@@ -131,28 +131,4 @@ fn inputs(desk: &Desk) -> Result<(Vec<Input>, Option<tempfile::TempDir>)> {
         lap: (batches.n, batches.tokens),
     }));
     Ok((inputs, Some(scratch)))
-}
-
-/// The way this processor multiplies matrices, in words.
-fn matmuls() -> String {
-    let found = fused::products();
-    let bf16 = match found.bf16 {
-        Bf16Products::Native => "as bf16",
-        Bf16Products::AsF32 => "as f32",
-    };
-    let f32 = match found.f32 {
-        F32Products::Default => "LibTorch's default (MKL)",
-        F32Products::OneDnn => "oneDNN",
-    };
-    let speeds = found.speeds.map_or(String::new(), |speeds| {
-        let onednn = speeds.onednn.map_or(
-            "; LibTorch has no products by oneDNN on this processor".to_string(),
-            |onednn| format!(" and {:.0} by oneDNN, bf16 {:.0}", onednn.f32, onednn.bf16),
-        );
-        format!(
-            ", by a measurement on one thread: f32 {:.0} GFLOP/s by default{onednn}",
-            speeds.default
-        )
-    });
-    format!("Here bf16 operands are multiplied {bf16}, f32 operands by {f32}{speeds}")
 }

@@ -141,7 +141,7 @@ fn faster(mode: Mode) -> Target {
     }
 }
 
-/// What `crates/cli/src/memory.rs` tells glibc, for a program that does not.
+/// Environment variable by which glibc keeps freed memory, as `crates/cli/src/memory.rs` asks of it for totune.
 const KEPT_MEMORY: [(&str, &str); 1] = [(
     "GLIBC_TUNABLES",
     "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=18446744073709551615",

@@ -20,14 +20,16 @@ pub(super) fn findings(project: &Path) -> Vec<Finding> {
         .display();
     let threads = tch::get_num_threads();
     let found = format!("{version}, from {place}, {threads} threads by default");
-    if version.starts_with(WANTED) {
-        vec![Finding::well("LibTorch", found)]
+    let products = Finding::well("products", totune_model::fused::products().to_string());
+    let library = if version.starts_with(WANTED) {
+        Finding::well("LibTorch", found)
     } else {
         let remedy = format!(
             "totune is tested with {WANTED}; unset LIBTORCH, remove .tools/libtorch and run ./justw setup"
         );
-        vec![Finding::lacking("LibTorch", found, remedy)]
-    }
+        Finding::lacking("LibTorch", found, remedy)
+    };
+    vec![library, products]
 }
 
 /// The finding that no LibTorch is linked.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use totune_sweep::State;
 
-use crate::support::{Checkout, CommandOutput, DEVICE, RUNS, TUNE};
+use crate::support::{Checkout, CommandOutput, DEVICE, RUNS, SAME_PRODUCTS, TUNE};
 
 /// The lines of a script, and that bash takes it.
 #[track_caller]
@@ -26,6 +26,7 @@ fn workers_on_several_devices_share_the_runs() {
     let arguments = ["--threads", "2", "sweep", "run", "trial", "fixture"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
     command
+        .envs(SAME_PRODUCTS)
         .arg("--project")
         .arg(shared.path(""))
         .args(arguments);

@@ -13,6 +13,8 @@
 #[cfg(feature = "tch")]
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use std::fmt;
+
 use anyhow::{Result, bail, ensure};
 
 /// Implementation of products of bfloat16 operands on the CPU.
@@ -64,6 +66,39 @@ pub struct OneDnnSpeeds {
 
 /// Factor by which another implementation must be faster than the expected one to be chosen.
 const CLEARLY: f64 = 1.25;
+
+impl fmt::Display for Products {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let bf16 = match self.bf16 {
+            Bf16Products::Native => "as bf16",
+            Bf16Products::AsF32 => "as f32",
+        };
+        let f32 = match self.f32 {
+            F32Products::Default => "LibTorch's default (MKL)",
+            F32Products::OneDnn => "oneDNN",
+        };
+        write!(
+            formatter,
+            "bf16 operands are multiplied {bf16}, f32 operands by {f32}"
+        )?;
+        let Some(speeds) = self.speeds else {
+            return Ok(());
+        };
+        write!(
+            formatter,
+            "; measured on one thread: f32 {:.0} GFLOP/s by default",
+            speeds.default
+        )?;
+        match speeds.onednn {
+            Some(onednn) => write!(
+                formatter,
+                " and {:.0} by oneDNN, bf16 {:.0}",
+                onednn.f32, onednn.bf16
+            ),
+            None => formatter.write_str("; LibTorch has no products by oneDNN on this processor"),
+        }
+    }
+}
 
 impl Products {
     const DEFAULT: Self = Self {

@@ -10,7 +10,7 @@ use totune_data::sha256_hex;
 
 use super::jobs::{Job, killed};
 use super::layer::library;
-use crate::support::{Checkout, CommandOutput};
+use crate::support::{Checkout, CommandOutput, SAME_PRODUCTS};
 
 /// Position of the value of a key in the metadata of a table.
 fn value(bytes: &[u8], key: &str, length: u8) -> usize {
@@ -53,6 +53,7 @@ fn with_program(job: Job, checkout: &Checkout, program: &Path) -> Command {
             .filter(|(name, _)| !name.starts_with("TOTUNE_") && !name.starts_with("HF_")),
     );
     command
+        .envs(SAME_PRODUCTS)
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     command

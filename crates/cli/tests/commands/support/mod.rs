@@ -89,6 +89,13 @@ adaptation = { kind = "last-k", k = 1, lr = 1e-3, pooler = "trainable", embeddin
 /// Number of runs of the two files.
 pub const RUNS: usize = 10;
 
+/// Environment of a program whose results are compared bit for bit: each process measures which products are faster, and
+/// where they are close, two may choose differently, and round so.
+pub const SAME_PRODUCTS: [(&str, &str); 2] = [
+    ("TOTUNE_F32_PRODUCTS", "default"),
+    ("TOTUNE_BF16_PRODUCTS", "as-f32"),
+];
+
 impl Checkout {
     /// A fresh checkout whose paper `trial` has the two experiments above.
     pub fn new() -> Self {
@@ -186,11 +193,8 @@ impl Checkout {
         {
             command.env_remove(name);
         }
-        // Each process measures which products are faster; where they are close, two may choose differently, and round so.
         command
-            .env("TOTUNE_F32_PRODUCTS", "default")
-            .env("TOTUNE_BF16_PRODUCTS", "as-f32");
-        command
+            .envs(SAME_PRODUCTS)
             .arg("--project")
             .arg(self.folder.path())
             .args(["--device", self.device])
