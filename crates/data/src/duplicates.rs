@@ -1,7 +1,7 @@
 //! Texts that occur more than once.
 
 use crate::{Example, Input};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The number of repeated texts of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,15 @@ pub fn repeats_note(repeats: usize, rows: usize) -> Option<String> {
             "{repeats} of {rows} texts repeat an earlier one; equal texts stay on one side where dev or test are held out"
         )
     })
+}
+
+/// Number of `inputs` that are equal to one of `known`.
+pub(crate) fn n_known<'i>(
+    inputs: impl Iterator<Item = &'i Input>,
+    known: impl Iterator<Item = &'i Input>,
+) -> usize {
+    let known: HashSet<&Input> = known.collect();
+    inputs.filter(|input| known.contains(input)).count()
 }
 
 /// For each example, the index of the first example with the same text.

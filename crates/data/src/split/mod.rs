@@ -13,11 +13,10 @@ pub use drawing::DevDrawn;
 pub use files::Files;
 pub use usual::{LabelledFiles, Splits, left_out};
 
-use crate::duplicates::first_occurrences;
-use crate::{Dataset, Input, Task};
+use crate::duplicates::{first_occurrences, n_known};
+use crate::{Dataset, Task};
 use anyhow::{Result, anyhow, bail, ensure};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
-use std::collections::HashSet;
 
 /// A way to split a dataset into train, dev and test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -228,14 +227,8 @@ impl Split {
             train.len(),
             test.len()
         );
-        let known: HashSet<&Input> = train
-            .iter()
-            .map(|&index| &dataset.examples[index].input)
-            .collect();
-        let leaked = test
-            .iter()
-            .filter(|&&index| known.contains(&dataset.examples[index].input))
-            .count();
+        let input = |&index: &usize| &dataset.examples[index].input;
+        let leaked = n_known(test.iter().map(input), train.iter().map(input));
         Ok(SplitIndices {
             train,
             dev,

@@ -1,12 +1,11 @@
 //! Default splits of a dataset: labelled files of its own, and parts of `train` for missing ones.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::duplicates::repeats_note;
-use crate::{Card, Dataset, Input, Target, Task};
+use crate::duplicates::{n_known, repeats_note};
+use crate::{Card, Dataset, Target, Task};
 
 /// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
 const DEV: (f64, usize) = (0.15, 1000);
@@ -106,10 +105,8 @@ fn rare(train: &Dataset) -> Option<String> {
 
 /// A note on texts of the file `split` that train has too, if there are some.
 fn seen_note(train: &Dataset, name: &str, split: &Dataset) -> Option<String> {
-    let known: HashSet<&Input> = train.examples.iter().map(|one| &one.input).collect();
-    let examples = split.examples.iter();
-    let n = examples.filter(|one| known.contains(&one.input)).count();
-    let all = split.examples.len();
+    let [inputs, known] = [split, train].map(|of| of.examples.iter().map(|one| &one.input));
+    let (n, all) = (n_known(inputs, known), split.examples.len());
     (n > 0).then(|| {
         format!("Texts of {name} that train has too: {n} of {all}; a model can know their labels by heart.")
     })
