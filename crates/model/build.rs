@@ -72,8 +72,12 @@ fn compile_shim() {
     let mut shim = build();
     // A system's header has no warnings.
     shim.flag("-isystem").flag(format!("{libtorch}/include"));
+    let threads = with_threads(&mut shim);
     let precompiled = precompile(&mut shim, "ATen/ATen.h");
     shim.files(SOURCES).compile("totune_shim");
+    if threads {
+        println!("cargo:rustc-link-lib=gomp");
+    }
     if let Some(precompiled) = precompiled {
         // Hundreds of megabytes that nothing reads again.
         let _ = std::fs::remove_file(precompiled);
@@ -91,6 +95,18 @@ fn compile_shim() {
         let flags = avx512.iter().map(String::as_str).chain(["-mfma"]);
         passes(build(), "passes_avx512", 16, &flags.collect::<Vec<_>>());
     }
+}
+
+/// Lets `at::parallel_for` of our own files divide its work among LibTorch's threads, which are those of GCC's OpenMP. It
+/// is a template, and runs everything on one thread in files that are compiled without OpenMP, as they are by other compilers:
+/// those would bring threads of another library.
+#[cfg(feature = "tch")]
+fn with_threads(build: &mut cc::Build) -> bool {
+    let gcc = build.get_compiler().is_like_gnu();
+    if gcc {
+        build.flag("-fopenmp");
+    }
+    gcc
 }
 
 /// Compiles a header once for all files of `build`, where the compiler is GCC; LibTorch's takes 15 s in each of them.

@@ -7,7 +7,7 @@ use burn::tensor::{Int, Tensor};
 pub fn cross_entropy(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&logits.device()) {
-        let targets = super::libtorch::raw_int(&targets);
+        let targets = super::libtorch::held_int(&targets);
         return super::libtorch::apply(kernel::CrossEntropy { targets }, [logits.into()]);
     }
     plain(logits, targets)

@@ -227,18 +227,14 @@ impl<const N: usize, K: Kernel<N>> Backward<LibTorch, N> for Node<K> {
     }
 }
 
-/// Returns the tch tensor behind a burn tensor, sharing its storage; the graph is dropped.
+/// Returns the tch tensor behind a burn tensor, sharing its storage; the graph is dropped. burn does not know of it: what is
+/// kept for the backward pass is [`held`].
 pub fn raw<const D: usize>(tensor: &Tensor<D>) -> tch::Tensor {
-    tensor
-        .clone()
-        .inner()
-        .try_into_primitive::<LibTorch>()
-        .expect("the device was checked to be LibTorch")
-        .tensor
+    held(tensor).tensor
 }
 
-/// The tch tensor behind a burn tensor of integers.
-pub fn raw_int<const D: usize>(tensor: &Tensor<D, Int>) -> TchTensor {
+/// The tensor behind a burn tensor, which burn counts as one more owner of the storage; the graph is dropped.
+pub fn held<const D: usize>(tensor: &Tensor<D>) -> TchTensor {
     tensor
         .clone()
         .inner()
@@ -246,8 +242,11 @@ pub fn raw_int<const D: usize>(tensor: &Tensor<D, Int>) -> TchTensor {
         .expect("the device was checked to be LibTorch")
 }
 
-/// The Euclidean norm of a tensor in one pass, `[1]`.
-pub fn norm<const D: usize>(tensor: &Tensor<D>) -> Tensor<1> {
-    let norm = raw(tensor).norm().view([1]);
-    Tensor::from_primitive::<LibTorch>(TchTensor::new(norm))
+/// The same of integers.
+pub fn held_int<const D: usize>(tensor: &Tensor<D, Int>) -> TchTensor {
+    tensor
+        .clone()
+        .inner()
+        .try_into_primitive::<LibTorch>()
+        .expect("the device was checked to be LibTorch")
 }

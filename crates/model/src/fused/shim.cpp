@@ -8,22 +8,20 @@
 #include <ATen/cpu/Utils.h>
 #include <c10/util/Exception.h>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "products.h"
 #include "shared.h"
 
 using at::Tensor;
 using totune::guarded;
-
-namespace at::native {
-// oneDNN's product, `result = alpha a b + beta result`, of f32 and of bfloat16 matrices, either of which may be the view of
-// a transposed one. Exported by libtorch without a header; at::mm takes it for bfloat16 alone.
-void mkldnn_matmul(const Tensor &a, const Tensor &b, const Tensor &result, float beta, float alpha);
-} // namespace at::native
 
 namespace {
 
@@ -57,9 +55,45 @@ WIDEST void round_bf16(const uint32_t *x, uint32_t *out, int64_t begin, int64_t 
   }
 }
 
+// In f64, where the square of no f32 overflows.
+WIDEST double squares(const float *x, int64_t n) {
+  double lanes[16] = {};
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int j = 0; j < 16; j++) lanes[j] += static_cast<double>(x[i + j]) * x[i + j];
+  for (; i < n; i++) lanes[i % 16] += static_cast<double>(x[i]) * x[i];
+  return std::accumulate(lanes, lanes + 16, 0.0);
+}
+
+// The norm of all together, of pieces of one size whatever the number of threads, so that this does not change it.
+double norm_of_all(const std::vector<Tensor> &tensors) {
+  constexpr int64_t PIECE = 1 << 15;
+  std::vector<Tensor> dense;
+  std::vector<std::pair<const float *, int64_t>> pieces;
+  for (const Tensor &tensor : tensors) {
+    dense.push_back(tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous());
+    const float *from = dense.back().const_data_ptr<float>();
+    for (int64_t i = 0; i < tensor.numel(); i += PIECE) pieces.push_back({from + i, std::min(PIECE, tensor.numel() - i)});
+  }
+  std::vector<double> sums(pieces.size());
+  at::parallel_for(0, pieces.size(), 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) sums[i] = squares(pieces[i].first, pieces[i].second);
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+}
+
 } // namespace
 
 extern "C" {
+
+// The number of threads that a loop of our own is divided among.
+char *totune_threads(int *threads) {
+  return guarded([&] {
+    std::atomic<int> parts{0};
+    at::parallel_for(0, at::get_num_threads(), 1, [&](int64_t, int64_t) { parts++; });
+    *threads = parts;
+  });
+}
 
 char *totune_layer_norm_backward(Tensor *grad, Tensor *const *saved, const int *wanted, Tensor **out) {
   return guarded([&] {
@@ -149,6 +183,10 @@ char *totune_time_products(double *operations, double *seconds) {
       }
     }
   });
+}
+
+char *totune_norm(int n, Tensor *const *tensors, double *norm) {
+  return guarded([&] { *norm = norm_of_all(list(n, tensors)); });
 }
 
 char *totune_clip(int n, Tensor *const *grads, const double *most, Tensor **out, Tensor **norm) {

@@ -23,6 +23,7 @@ unsafe extern "C" {
         out: *mut *mut c_void,
     ) -> *mut c_char;
     fn totune_time_products(operations: *mut c_double, seconds: *mut c_double) -> *mut c_char;
+    fn totune_norm(n: c_int, tensors: *const *mut c_void, norm: *mut c_double) -> *mut c_char;
     fn totune_clip(
         n: c_int,
         grads: *const *mut c_void,
@@ -148,6 +149,21 @@ pub fn product_speeds() -> Option<[f64; 3]> {
     message.is_null().then_some(speeds)
 }
 
+/// The norm of f32 tensors in main memory together.
+pub fn norm(tensors: &[Tensor]) -> f64 {
+    let mut norm = 0.0;
+    // SAFETY: live tensors; one number is written.
+    unsafe {
+        let handles = handles(tensors);
+        check(totune_norm(
+            tensors.len() as c_int,
+            handles.as_ptr(),
+            &mut norm,
+        ));
+    }
+    norm
+}
+
 /// The norm of gradients together, `[1]`, and with `max` the gradients times the factor that brings the norm down to it,
 /// at most one; the device computes it, and nothing waits for it.
 pub fn clipped(grads: &[Tensor], max: Option<f64>) -> (Tensor, Vec<Tensor>) {
@@ -232,16 +248,53 @@ pub fn adamw(bundle: &Bundle, lr: f64, betas: [f64; 2], weight_decay: f64, epsil
 mod tests {
     use super::*;
 
-    // Only GPUs are given to it elsewhere.
+    unsafe extern "C" {
+        fn totune_threads(threads: *mut c_int) -> *mut c_char;
+    }
+
+    /// Compiled without OpenMP they would run on one, and nothing but their speed would tell.
+    #[test]
+    fn loops_of_our_own_are_divided_among_threads() {
+        let before = tch::get_num_threads();
+        tch::set_num_threads(2);
+        let mut threads = 0;
+        // SAFETY: one number is written.
+        unsafe { check(totune_threads(&mut threads)) }
+        tch::set_num_threads(before);
+        assert_eq!(threads, 2);
+    }
+
+    // Only GPUs are given to `clipped` elsewhere.
     #[test]
     fn gradients_are_clipped_by_a_norm_whose_square_overflows() {
         let [a, b] = [[3e30_f32, 0.0], [0.0, -4e30]].map(|grad| Tensor::from_slice(&grad));
-        let (norm, scaled) = clipped(&[a, b], Some(1.0));
+        let grads = [a, b];
+        assert!((norm(&grads) / 5e30 - 1.0).abs() < 1e-6);
+        let (norm, scaled) = clipped(&grads, Some(1.0));
         assert!((norm.double_value(&[0]) / 5e30 - 1.0).abs() < 1e-6);
         let scaled = Tensor::cat(&scaled, 0);
         for (at, expected) in (0..).zip([0.6, 0.0, 0.0, -0.8]) {
             let found = scaled.double_value(&[at]);
             assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
         }
+    }
+
+    #[test]
+    fn a_norm_in_main_memory_is_libtorchs() {
+        let tensors = [70_001, 5, 1, 32_768, 0].map(|n| {
+            let all = Tensor::arange(n, (tch::Kind::Float, tch::Device::Cpu));
+            (all * 0.37).sin()
+        });
+        let is_libtorchs = |tensors: &[Tensor]| {
+            let all: Vec<_> = tensors.iter().map(|tensor| tensor.reshape([-1])).collect();
+            let expected = Tensor::cat(&all, 0).to_kind(tch::Kind::Double).norm();
+            let ratio = norm(tensors) / expected.double_value(&[]);
+            assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
+        };
+        is_libtorchs(&tensors);
+        // Matrices that are not laid out row by row.
+        let matrix = tensors[3].view([128, 256]);
+        is_libtorchs(&[matrix.tr(), matrix.narrow(1, 0, 100)]);
+        assert!(norm(&[Tensor::from_slice(&[1.0_f32, f32::INFINITY])]).is_infinite());
     }
 }

@@ -146,7 +146,7 @@ mod kernel {
     use burn::backend::libtorch::TchTensor;
     use tch::Tensor;
 
-    use crate::fused::libtorch::{Kernel, raw, raw_int};
+    use crate::fused::libtorch::{Kernel, held, held_int};
 
     /// An [`Unpadding`](super::Unpadding) in LibTorch's tensors: puts padding back, or takes it out.
     #[derive(Debug, Clone)]
@@ -163,9 +163,9 @@ mod kernel {
             Self {
                 pads,
                 shape: unpadding.shape.map(|n| n as i64),
-                places: raw_int(&unpadding.places),
-                tokens: raw_int(&unpadding.tokens),
-                mask: TchTensor::new(raw(&unpadding.mask)),
+                places: held_int(&unpadding.places),
+                tokens: held_int(&unpadding.tokens),
+                mask: held(&unpadding.mask),
             }
         }
 

@@ -27,7 +27,7 @@ pub fn upload_ids<const D: usize>(data: TensorData, device: &Device) -> Tensor<D
     #[cfg(feature = "tch")]
     if let Some(gpu) = super::libtorch::gpu(device) {
         let host = Tensor::<D, Int>::from_data(data, &Device::libtorch());
-        let host = super::libtorch::raw_int(&host).tensor;
+        let host = super::libtorch::held_int(&host).tensor;
         let queued = Tensor::from_primitive::<LibTorch>(kernel::queued(&host, gpu));
         return if device.is_autodiff() {
             queued.autodiff()

@@ -1,4 +1,4 @@
-//! Clipping in a few calls over all gradients, on devices of LibTorch with a memory of their own.
+//! Clipping in a few calls over all gradients, on devices of LibTorch.
 
 use burn::backend::LibTorch;
 use burn::backend::libtorch::TchTensor;
@@ -6,53 +6,61 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 
-use super::GradientNorm;
-use crate::fused::libtorch::{owns, owns_in_main_memory, raw};
-use crate::fused::shim::clipped;
+use super::{GradientNorm, Norm};
+use crate::fused::libtorch::{in_main_memory, owns, raw};
+use crate::fused::shim;
 
-/// `None` where other ways are taken; nothing has changed then.
+/// How clipping goes on after the norm.
+pub enum Clipped {
+    /// The gradients are scaled, where they have to be.
+    Done(GradientNorm),
+    /// The norm of gradients in main memory, which are not scaled yet.
+    Norm(f64),
+}
+
+/// `None` where there are no gradients, or not all are LibTorch's; nothing has changed then.
 pub fn clip<M: Module>(
     module: &M,
     grads: &mut GradientsParams,
     max: Option<f64>,
-) -> Option<GradientNorm> {
+) -> Option<Clipped> {
     let mut read = Read {
         grads: &*grads,
         found: Vec::new(),
-        all_elsewhere: true,
+        all_owned: true,
     };
     module.visit(&mut read);
     let Read {
-        found,
-        all_elsewhere,
-        ..
+        found, all_owned, ..
     } = read;
-    if found.is_empty() || !all_elsewhere {
+    if found.is_empty() || !all_owned {
         return None;
     }
-    let (norm, scaled) = clipped(&found, max);
+    if found.iter().all(in_main_memory) {
+        return Some(Clipped::Norm(shim::norm(&found)));
+    }
+    let (norm, scaled) = shim::clipped(&found, max);
     if max.is_some() {
         let scaled = scaled.into_iter();
         module.visit(&mut Write { grads, scaled });
     }
     let norm = Tensor::from_primitive::<LibTorch>(TchTensor::new(norm));
-    Some(GradientNorm(Some(norm)))
+    Some(Clipped::Done(GradientNorm(Norm::OnDevice(norm))))
 }
 
 struct Read<'a> {
     grads: &'a GradientsParams,
     found: Vec<tch::Tensor>,
-    all_elsewhere: bool,
+    all_owned: bool,
 }
 
 impl ModuleVisitor for Read<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(grad) = self.grads.get::<D>(param.id) {
-            let device = grad.device();
-            if owns(&device) && !owns_in_main_memory(&device) {
+            if owns(&grad.device()) {
                 self.found.push(raw(&grad));
             } else {
-                self.all_elsewhere = false;
+                self.all_owned = false;
             }
         }
     }

@@ -198,23 +198,33 @@ fn update<const D: usize>(
     value * (1.0 - rate.lr * rate.weight_decay) - towards * rate.lr
 }
 
-/// The norm of all gradients of a step together, where it was computed: reading it waits for the device.
+/// The norm of all gradients of a step together, where it was computed: reading it may wait for the device.
 #[derive(Debug)]
-pub struct GradientNorm(Option<Tensor<1>>);
+pub struct GradientNorm(Norm);
+
+#[derive(Debug)]
+enum Norm {
+    Known(f64),
+    #[cfg(feature = "tch")]
+    OnDevice(Tensor<1>),
+}
 
 impl GradientNorm {
     /// Waits for the number; 0 without gradients.
     pub fn read(&self) -> f64 {
-        let norm = self.0.as_ref();
-        norm.map_or(0.0, |norm| f64::from(norm.clone().into_scalar::<f32>()))
+        match &self.0 {
+            Norm::Known(norm) => *norm,
+            #[cfg(feature = "tch")]
+            Norm::OnDevice(norm) => f64::from(norm.clone().into_scalar::<f32>()),
+        }
     }
 }
 
 /// Scales all gradients by `max / (norm + 1e-6)` where that is below one, as PyTorch's `clip_grad_norm_`; returns the
 /// norm of all gradients together before clipping. Without `max` it only measures.
 ///
-/// On the CPU the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
-/// Elsewhere they are multiplied by a factor of at most one that the device computes, so that nothing waits for it.
+/// In main memory the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
+/// On a GPU they are multiplied by a factor of at most one that the device computes, so that nothing waits for it.
 /// A norm that f32 can hold is found although its square overflows, where PyTorch has an infinite one and makes all
 /// gradients zero.
 pub fn clip_global_norm<M: Module>(
@@ -223,9 +233,25 @@ pub fn clip_global_norm<M: Module>(
     max: Option<f64>,
 ) -> GradientNorm {
     #[cfg(feature = "tch")]
-    if let Some(norm) = bundled::clip(module, grads, max) {
-        return norm;
+    let known = match bundled::clip(module, grads, max) {
+        Some(bundled::Clipped::Done(norm)) => return norm,
+        Some(bundled::Clipped::Norm(norm)) => Some(norm),
+        None => None,
+    };
+    #[cfg(not(feature = "tch"))]
+    let known = None;
+    let norm = known.unwrap_or_else(|| global_norm(module, grads));
+    if let Some(max) = max {
+        let scale = max / (norm + 1e-6);
+        if norm.is_finite() && scale < 1.0 {
+            module.visit(&mut Scaled { grads, scale });
+        }
     }
+    GradientNorm(Norm::Known(norm))
+}
+
+/// The norm of all gradients together, in burn operations.
+fn global_norm<M: Module>(module: &M, grads: &mut GradientsParams) -> f64 {
     let mut squares = Squares {
         grads,
         norms: Vec::new(),
@@ -233,26 +259,13 @@ pub fn clip_global_norm<M: Module>(
     module.visit(&mut squares);
     let norms = squares.norms;
     if norms.is_empty() {
-        return GradientNorm(None);
+        return 0.0;
     }
     let norms: Tensor<1> = Tensor::cat(norms, 0);
-    let mut norm = (norms.clone() * norms).sum().sqrt();
-    let at_once = reads_at_once(&norm.device());
-    if at_once && f64::from(norm.clone().into_scalar::<f32>()) == f64::INFINITY {
-        norm = Tensor::from_floats([large_norm(module, grads)], &norm.device());
+    match (norms.clone() * norms).sum().sqrt().into_scalar::<f32>() {
+        f32::INFINITY => large_norm(module, grads),
+        norm => f64::from(norm),
     }
-    let norm = GradientNorm(Some(norm));
-    if let Some(max) = max {
-        let scale = if at_once {
-            Scale::known(norm.read(), max)
-        } else {
-            norm.0.clone().map(|norm| Scale::on_device(norm, max))
-        };
-        if let Some(scale) = scale {
-            module.visit(&mut Scaled { grads, scale });
-        }
-    }
-    norm
 }
 
 /// Returns true if numbers on `device` can be read without waiting for work that was given to it before.
@@ -263,26 +276,6 @@ pub fn reads_at_once(device: &Device) -> bool {
     }
     let _ = device;
     true
-}
-
-/// The factor of all gradients.
-// There is one in a step.
-#[expect(clippy::large_enum_variant)]
-enum Scale {
-    Known(f64),
-    OnDevice(Tensor<1>),
-}
-
-impl Scale {
-    /// `None` where nothing is to be scaled.
-    fn known(norm: f64, max: f64) -> Option<Self> {
-        let scale = max / (norm + 1e-6);
-        (norm.is_finite() && scale < 1.0).then_some(Self::Known(scale))
-    }
-
-    fn on_device(norm: Tensor<1>, max: f64) -> Self {
-        Self::OnDevice(((norm + 1e-6).recip() * max).clamp_max(1.0))
-    }
 }
 
 struct Squares<'a> {
@@ -300,19 +293,15 @@ impl ModuleVisitor for Squares<'_> {
 
 /// The Euclidean norm of a tensor, `[1]`.
 fn norm<const D: usize>(grad: Tensor<D>) -> Tensor<1> {
-    #[cfg(feature = "tch")]
-    if super::libtorch::owns(&grad.device()) {
-        return super::libtorch::norm(&grad);
-    }
     (grad.clone() * grad).sum().sqrt()
 }
 
 /// The norm of gradients together where their squares are too large for f32, as those of a recurrence over a long text can
 /// be; not finite where a gradient is not.
-fn large_norm<M: Module>(module: &M, grads: &GradientsParams) -> f32 {
+fn large_norm<M: Module>(module: &M, grads: &GradientsParams) -> f64 {
     let mut large = Large { grads, norm: 0.0 };
     module.visit(&mut large);
-    large.norm as f32
+    large.norm
 }
 
 struct Large<'a> {
@@ -335,40 +324,13 @@ impl ModuleVisitor for Large<'_> {
 
 struct Scaled<'a> {
     grads: &'a mut GradientsParams,
-    scale: Scale,
+    scale: f64,
 }
 
 impl ModuleVisitor for Scaled<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(grad) = self.grads.remove::<D>(param.id) {
-            let scaled = match &self.scale {
-                Scale::Known(scale) => grad * *scale,
-                Scale::OnDevice(scale) => grad * scale.clone().reshape([1; D]),
-            };
-            self.grads.register(param.id, scaled);
+            self.grads.register(param.id, grad * self.scale);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_factor_of_a_device_is_the_one_of_main_memory() {
-        for norm in [0.5, 4.0] {
-            let on_device = Tensor::<1>::from_data([norm], &Device::flex());
-            let Scale::OnDevice(factor) = Scale::on_device(on_device, 1.0) else {
-                panic!("expected a factor on the device")
-            };
-            let known = match Scale::known(norm, 1.0) {
-                Some(Scale::Known(scale)) => scale,
-                _ => 1.0,
-            };
-            let found = f64::from(factor.into_scalar::<f32>());
-            assert!((found - known).abs() < 1e-7, "{found} {known}");
-        }
-        assert!(Scale::known(f64::NAN, 1.0).is_none());
-        assert_eq!(GradientNorm(None).read(), 0.0);
     }
 }

@@ -3,11 +3,10 @@
 use std::os::raw::{c_char, c_double, c_void};
 
 use burn::backend::libtorch::TchTensor;
-use burn::tensor::Tensor as BurnTensor;
 use tch::{Kind, Tensor};
 
 use crate::fused::dropout::dropped;
-use crate::fused::libtorch::{Kernel, raw};
+use crate::fused::libtorch::Kernel;
 use crate::fused::shim::{handle, handle_or_null, written};
 
 type Tensors = *const *mut c_void;
@@ -28,10 +27,6 @@ unsafe extern "C" {
         seed: u64,
         out: Out,
     ) -> *mut c_char;
-}
-
-pub fn shared(bias: &BurnTensor<4>) -> TchTensor {
-    TchTensor::new(raw(bias))
 }
 
 /// Attention by LibTorch's scaled-dot-product operators where the device has one (`attention.cpp`): with dropout on CUDA,

@@ -18,7 +18,7 @@ pub fn attention(
     #[cfg(feature = "tch")]
     if super::libtorch::owns(&q.device()) {
         let Dropout { rate, seed } = probabilities;
-        let bias = bias.map(|bias| kernel::shared(&bias));
+        let bias = bias.map(|bias| super::libtorch::held(&bias));
         let inputs: [super::libtorch::Input; 3] = [q.into(), k.into(), v.into()];
         return if rate > 0.0 && inputs[0].in_main_memory() {
             super::libtorch::apply(kernel::Dropped { bias, rate, seed }, inputs)

@@ -5,7 +5,7 @@ use std::os::raw::{c_char, c_void};
 use burn::backend::libtorch::TchTensor;
 use burn::tensor::{Int, Tensor};
 
-use crate::fused::libtorch::{Kernel, raw_int};
+use crate::fused::libtorch::{Kernel, held_int};
 use crate::fused::shim::{handle, written};
 
 unsafe extern "C" {
@@ -21,7 +21,7 @@ pub struct CharCnn {
 
 impl CharCnn {
     pub fn new(ids: &Tensor<2, Int>) -> Self {
-        Self { ids: raw_int(ids) }
+        Self { ids: held_int(ids) }
     }
 }
 

@@ -154,6 +154,10 @@ char *totune_crf_forward(Tensor *const *inputs, int keep, Tensor **out) {
     Tensor mask = inputs[5]->contiguous();
     TORCH_CHECK(mask.sizes() == at::IntArrayRef({batch, words}) && tags.sizes() == mask.sizes(), "tags ", tags.sizes(),
                 " and mask ", mask.sizes(), " do not fit emissions ", emissions.sizes());
+    TORCH_CHECK(transitions.sizes() == at::IntArrayRef({k, k}) && start.sizes() == at::IntArrayRef({k}) &&
+                    end.sizes() == start.sizes(),
+                "transitions ", transitions.sizes(), ", start ", start.sizes(), " and end ", end.sizes(), " do not fit ", k,
+                " tags");
     std::vector<int64_t> n = lengths(mask);
     Tensor likelihood = at::empty({batch}, emissions.options());
     Tensor kept, last;

@@ -9,7 +9,7 @@ use burn::backend::libtorch::TchTensor;
 use burn::tensor::{Int, Tensor as BurnTensor};
 
 use super::CrfWeights;
-use crate::fused::libtorch::{Kernel, apply, raw, raw_int};
+use crate::fused::libtorch::{Kernel, apply, held, held_int};
 use crate::fused::shim::{handle, written};
 
 unsafe extern "C" {
@@ -34,8 +34,8 @@ pub fn log_likelihood(
 ) -> BurnTensor<1> {
     let tracked = emissions.is_autodiff() || weights.transitions.is_autodiff();
     let kernel = LogLikelihood {
-        tags: raw_int(tags),
-        mask: TchTensor::new(raw(mask)),
+        tags: held_int(tags),
+        mask: held(mask),
         tracked,
     };
     let CrfWeights {

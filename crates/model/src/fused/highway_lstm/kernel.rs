@@ -5,7 +5,7 @@ use std::os::raw::{c_char, c_int, c_void};
 use burn::backend::libtorch::TchTensor;
 
 use super::{HighwayGate, Order};
-use crate::fused::libtorch::{Kernel, apply, raw};
+use crate::fused::libtorch::{Kernel, apply, held};
 use crate::fused::shim::{handle, handle_or_null, written};
 use burn::tensor::Tensor;
 
@@ -38,7 +38,7 @@ pub fn highway_lstm(
 ) -> [Tensor<3>; 2] {
     let [_, hidden] = state.dims();
     let steps = |way| Steps {
-        mask: mask.map(|mask| TchTensor::new(raw(mask))),
+        mask: mask.map(|mask| held(mask)),
         way,
         reversed: c_int::from(order == Order::Backward),
     };

@@ -4,7 +4,7 @@ use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
 use super::LstmWeights;
-use crate::fused::libtorch::raw;
+use crate::fused::libtorch::held;
 
 /// Arguments of a layer other than its inputs.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ impl Layer {
     pub fn new(x: &Tensor<3>, mask: Option<&Tensor<2>>, weights: &[&LstmWeights]) -> Self {
         let tracked = weights.iter().any(|w| w.weight_ih.is_autodiff());
         Self {
-            mask: mask.map(|mask| TchTensor::new(raw(mask))),
+            mask: mask.map(|mask| held(mask)),
             tracked: tracked || x.is_autodiff(),
         }
     }

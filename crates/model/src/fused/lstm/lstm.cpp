@@ -155,6 +155,9 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
     std::vector<Rows> all;
     for (int d = 0; d < directions; d++) {
       Tensor *const *w = inputs + 1 + 4 * d;
+      TORCH_CHECK(w[0]->sizes() == at::IntArrayRef({4 * hidden, x.size(1)}) &&
+                      w[1]->sizes() == at::IntArrayRef({4 * hidden, hidden}),
+                  "lstm: found weights ", w[0]->sizes(), " and ", w[1]->sizes(), " for an input ", x.sizes());
       Tensor gates = at::empty({layout.tokens, 4 * hidden}, options);
       gates.copy_((*w[2] + *w[3]).expand_as(gates));
       totune::multiply(gates, x, w[0]->t(), true, way);

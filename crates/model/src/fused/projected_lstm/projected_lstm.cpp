@@ -221,12 +221,12 @@ void backward(const Made &made, const Tensor &state, const Tensor &projection, c
 }
 
 // As products of this way take it.
-Tensor factor(const Tensor &x, int way) { return way == totune::HALF ? x.to(at::kBFloat16) : x; }
+Tensor factor(const Tensor &x, int way) { return way == totune::AS_HALF ? x.to(at::kBFloat16) : x; }
 
 // a b in f32.
 Tensor product(const Tensor &a, const Tensor &b, int way) {
   Tensor x = factor(a, way), y = factor(b, way), result = at::empty({a.size(0), b.size(1)}, x.options());
-  multiply(result, x, y, false, a.size(1) > 0 ? way : totune::DEFAULT);
+  multiply(result, x, y, false, way);
   return result.to(at::kFloat);
 }
 
@@ -242,7 +242,7 @@ char *totune_projected_lstm(Tensor *const *in, int directions, int in_place, con
                             double cell_bound, double out_bound, int way, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
-    if (!plain_floats(*in[0])) way = totune::DEFAULT;
+    if (!plain_floats(*in[0])) way = totune::BY_DEFAULT;
     const Steps steps(running, count);
     const int64_t rows = steps.rows(), cell = in[2]->size(1), width = in[2]->size(0);
     Tensor outputs = at::empty({directions * rows, width}, in[0]->options());
@@ -287,7 +287,7 @@ char *totune_projected_lstm_backward(Tensor *const *in, int directions, const in
                                      double cell_bound, double out_bound, int way, const int *wanted, Tensor **out) {
   return guarded([&] {
     at::AutoDispatchBelowADInplaceOrView no_graph;
-    if (!plain_floats(*in[0])) way = totune::DEFAULT;
+    if (!plain_floats(*in[0])) way = totune::BY_DEFAULT;
     const Steps steps(running, count);
     const int64_t rows = steps.rows(), most = steps.sequences();
     Tensor dout = in[0]->clone(at::MemoryFormat::Contiguous);

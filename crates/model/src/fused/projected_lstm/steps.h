@@ -32,7 +32,7 @@ struct Settings {
   // How matrices are multiplied.
   int way;
 
-  bool half() const { return way == HALF; }
+  bool half() const { return way == AS_HALF; }
 };
 
 // What the forward pass makes: outputs `[rows, width]`, gates `[rows, 4 cell]`, cells `[rows, cell]` and projections

@@ -8,7 +8,7 @@ use burn::tensor::{Int, Tensor};
 
 use super::Candidates;
 use crate::fused::Precision;
-use crate::fused::libtorch::{Kernel, raw, raw_int};
+use crate::fused::libtorch::{Kernel, held, held_int, raw};
 use crate::fused::matmul::Matmul;
 use crate::fused::shim::{handle, written};
 
@@ -41,13 +41,13 @@ impl SoftmaxLoss {
     ) -> Self {
         let candidates = candidates.map(|candidates| {
             [
-                raw_int(&candidates.ids),
-                TchTensor::new(raw(&candidates.log_expected)),
-                TchTensor::new(raw(&candidates.target_log_expected)),
+                held_int(&candidates.ids),
+                held(&candidates.log_expected),
+                held(&candidates.target_log_expected),
             ]
         });
         Self {
-            targets: raw_int(targets),
+            targets: held_int(targets),
             candidates,
             precision,
             tracked,

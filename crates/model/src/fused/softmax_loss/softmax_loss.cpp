@@ -132,7 +132,7 @@ char *totune_softmax_loss(Tensor *const *in, int sampled, int keep, int way, Ten
       column.assign(vocab, -1);
       for (int64_t s = 0; s < ids.size(0); s++) column[ids.const_data_ptr<int64_t>()[s]] = s;
     }
-    const bool half = way == totune::HALF;
+    const bool half = way == totune::AS_HALF;
     auto factors = half ? states.options().dtype(at::kBFloat16) : states.options();
     Tensor half_states = half ? states.to(at::kBFloat16) : states, half_columns = half ? columns.to(at::kBFloat16) : columns;
     const int64_t n = columns.size(0);

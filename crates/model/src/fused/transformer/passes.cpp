@@ -145,10 +145,6 @@ template <typename F> struct Pass {
       floats(out + i, floats(out + i, n - i) + load<F>(static_cast<const T *>(x) + i, n - i), n - i);
   }
 
-  static void widen(const void *x, float *out, int64_t n) {
-    for (int64_t i = 0; i < n; i += WIDTH) floats(out + i, load<F>(static_cast<const T *>(x) + i, n - i), n - i);
-  }
-
   static void gelu(const void *u, const float *bias, void *out, int64_t begin, int64_t end, int64_t n) {
     for (int64_t row = begin; row < end; row++) {
       const T *from = static_cast<const T *>(u) + row * n;
@@ -335,7 +331,7 @@ template <typename F> struct Pass {
   }
 
   static constexpr Passes all() {
-    return {convert, widen_add, widen, gelu, gelu_backward, norm, norm_backward, split, merge, softmax, softmax_backward};
+    return {convert, widen_add, gelu, gelu_backward, norm, norm_backward, split, merge, softmax, softmax_backward};
   }
 };
 

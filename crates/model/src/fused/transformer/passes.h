@@ -75,7 +75,6 @@ struct Heads {
 struct Passes {
   void (*convert)(const float *x, void *out, int64_t n);
   void (*widen_add)(const void *x, float *out, int64_t n); // out += x, a product's result
-  void (*widen)(const void *x, float *out, int64_t n);
   void (*gelu)(const void *u, const float *bias, void *out, int64_t begin, int64_t end, int64_t n);
   // `du` may be `da`.
   void (*gelu_backward)(const void *u, const float *bias, const void *da, void *du, float *dbias, int64_t begin,

@@ -4,20 +4,17 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <array>
+#include <atomic>
 #include <functional>
 #include <vector>
 
+#include "../products.h"
 #include "../shared.h"
 #include "passes.h"
 
 using at::Tensor;
 using totune::guarded;
 using namespace totune;
-
-namespace at::native {
-// As in shim.cpp.
-void mkldnn_matmul(const Tensor &a, const Tensor &b, const Tensor &result, float beta, float alpha);
-} // namespace at::native
 
 namespace {
 
@@ -31,23 +28,42 @@ struct Options {
   Drop hidden, probabilities;
 };
 
-const Passes *passes() {
+// From the narrowest vectors to the widest; null where this processor has none such.
+const Passes *level(int i) {
 #ifdef TOTUNE_X86
-  static const Passes *const found =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx512dq")
-          ? passes_avx512
-      : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? passes_avx2
-                                                                         : passes_default;
-  return found;
-#else
-  return passes_default;
+  if (i == 2)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+               ? passes_avx512
+               : nullptr;
+  if (i == 1) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? passes_avx2 : nullptr;
 #endif
+  return i == 0 ? passes_default : nullptr;
+}
+
+const Passes *widest() {
+  for (int i = 2; i > 0; i--)
+    if (level(i)) return level(i);
+  return level(0);
+}
+
+std::atomic<const Passes *> chosen{nullptr};
+
+const Passes *passes() {
+  const Passes *found = chosen;
+  if (!found) chosen = found = widest();
+  return found;
 }
 
 // Blocks whose sums of columns are added up in order: as many whatever the number of threads, so that this does not
 // change a sum.
 constexpr int64_t BLOCKS = 16;
+
+// A vector of n numbers, next to each other.
+Tensor numbers(const Tensor &x, int64_t n) {
+  TORCH_CHECK(x.dim() == 1 && x.size(0) == n, "found a vector ", x.sizes(), ", expected ", n, " numbers");
+  return x.contiguous();
+}
 
 class Layer {
 public:
@@ -95,14 +111,7 @@ public:
   }
 
   void product_into(const Tensor &a, const Tensor &b, const Tensor &out) const {
-    // Less takes longer to prepare than to compute.
-    bool small = a.numel() * b.size(-1) < (1 << 15);
-    if ((options.onednn || out.scalar_type() == at::kBFloat16) && !small)
-      at::native::mkldnn_matmul(a, b, out, 0.0f, 1.0f);
-    else if (a.dim() == 2)
-      at::mm_out(const_cast<Tensor &>(out), a, b);
-    else
-      at::bmm_out(const_cast<Tensor &>(out), a, b);
+    multiply(out, a, b, false, out.scalar_type() == at::kBFloat16 ? AS_HALF : options.onednn ? BY_ONEDNN : BY_DEFAULT);
   }
 
   Tensor product(const Tensor &a, const Tensor &b) const {
@@ -131,10 +140,12 @@ public:
   std::array<Tensor, 3> norm(const Tensor &h, const Tensor &bias, const Tensor &x, const Tensor &scale,
                              const Tensor &shift, bool keep) const {
     int64_t n = h.size(1);
+    TORCH_CHECK(h.sizes() == x.sizes(), "found an output ", h.sizes(), " for an input ", x.sizes());
     Tensor y = at::empty_like(x), rstd = at::empty({h.size(0)}), normalised;
     if (keep) normalised = empty(h.sizes());
-    Norm a{h.const_data_ptr(),          bias.const_data_ptr<float>(),  x.const_data_ptr<float>(),
-           scale.const_data_ptr<float>(), shift.const_data_ptr<float>(), static_cast<float>(options.epsilon),
+    const Tensor b = numbers(bias, n), s = numbers(scale, n), t = numbers(shift, n);
+    Norm a{h.const_data_ptr(),        b.const_data_ptr<float>(), x.const_data_ptr<float>(),
+           s.const_data_ptr<float>(), t.const_data_ptr<float>(), static_cast<float>(options.epsilon),
            options.hidden,              n,                             y.data_ptr<float>(),
            keep ? normalised.data_ptr() : nullptr, rstd.data_ptr<float>()};
     rows(h.size(0), n, [&](int64_t begin, int64_t end) { pass.norm(a, begin, end); });
@@ -145,9 +156,11 @@ public:
   std::array<Tensor, 5> norm_backward(const Tensor &dy, const Tensor &normalised, const Tensor &rstd,
                                       const Tensor &scale) const {
     int64_t n = dy.size(1);
+    TORCH_CHECK(dy.sizes() == normalised.sizes(), "found a gradient ", dy.sizes(), " of an output ", normalised.sizes());
     Tensor dx = at::empty_like(dy), dh = empty(dy.sizes());
+    const Tensor s = numbers(scale, n);
     NormBackward a{dy.const_data_ptr<float>(), normalised.const_data_ptr(), rstd.const_data_ptr<float>(),
-                   scale.const_data_ptr<float>(), options.hidden, n, dx.data_ptr<float>(), dh.data_ptr(),
+                   s.const_data_ptr<float>(), options.hidden, n, dx.data_ptr<float>(), dh.data_ptr(),
                    nullptr, nullptr, nullptr};
     Tensor sums = summed(dy.size(0), 3 * n, [&](int64_t begin, int64_t end, float *sums) {
       NormBackward mine = a;
@@ -184,16 +197,22 @@ struct Batch {
   Batch(const Options &options, const Tensor &x, Tensor *const *lengths)
       : heads(options.heads), hidden(x.size(2)), dim(hidden / heads), seq(options.seq ? options.seq : x.size(1)) {
     TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
-    const int64_t *all = options.seq ? (*lengths)->const_data_ptr<int64_t>() : nullptr;
+    TORCH_CHECK(heads > 0 && hidden % heads == 0, "attention: found ", heads, " heads for a width of ", hidden);
     int64_t n = options.seq ? options.batch : x.size(0);
+    Tensor of_rows;
+    if (options.seq) of_rows = (*lengths)->contiguous();
+    TORCH_CHECK(!options.seq || of_rows.numel() == n, "attention: found ", of_rows.numel(), " lengths of ", n, " rows");
+    const int64_t *all = options.seq ? of_rows.const_data_ptr<int64_t>() : nullptr;
     bool few = n * heads * seq * seq <= CACHED;
     for (int64_t row = 0; row < n; row++) {
       int64_t count = all ? all[row] : seq, length = few ? seq : count;
+      TORCH_CHECK(count >= 0 && count <= seq, "attention: found a row of ", count, " tokens, expected at most ", seq);
       rows.push_back({tokens, count, places, length});
       tokens += count;
       places += length;
       scores += heads * length * length;
     }
+    TORCH_CHECK(tokens == x.size(0) * x.size(1), "attention: found ", x.size(0) * x.size(1), " tokens, expected ", tokens);
   }
 
   // Room for heads, [places * heads, head_dim]: zeros where tokens leave places free.
@@ -237,6 +256,13 @@ Tensor wanted_or_none(int wanted, const std::function<Tensor()> &f) { return wan
 
 extern "C" {
 
+// Takes the passes of level 0, 1 or 2 from now on, for tests; whether there are such.
+int totune_passes_level(int i) {
+  const Passes *found = level(i);
+  if (found) chosen = found;
+  return found != nullptr;
+}
+
 // `in`: x, inner weight and bias, outer weight and bias, scale, shift. `out`: the result, and with `keep` what
 // totune_feed_forward_backward reads.
 char *totune_feed_forward(const Options *options, Tensor *const *in, int keep, Tensor **out) {
@@ -247,7 +273,8 @@ char *totune_feed_forward(const Options *options, Tensor *const *in, int keep, T
     Tensor u = layer.product(operand, inner.t()); // [rows, intermediate]
     int64_t n = u.size(1);
     Tensor a = keep ? at::empty_like(u) : u;
-    const float *bias = in[2]->const_data_ptr<float>();
+    const Tensor inner_bias = numbers(*in[2], n);
+    const float *bias = inner_bias.const_data_ptr<float>();
     Layer::rows(u.size(0), n, [&](int64_t begin, int64_t end) {
       layer.pass.gelu(u.const_data_ptr(), bias, a.data_ptr(), begin, end, n);
     });
@@ -271,8 +298,9 @@ char *totune_feed_forward_backward(const Options *options, Tensor *grad, Tensor 
     auto [dx, dh, dscale, dshift, dbias] = layer.norm_backward(dy, *saved[5], *saved[6], *saved[8]);
     Tensor da = layer.product(dh, outer); // [rows, intermediate]
     int64_t n = da.size(1);
+    const Tensor bias = numbers(*saved[7], n);
     Tensor dinner_bias = Layer::summed(da.size(0), n, [&](int64_t begin, int64_t end, float *sums) {
-      layer.pass.gelu_backward(u.const_data_ptr(), saved[7]->const_data_ptr<float>(), da.const_data_ptr(),
+      layer.pass.gelu_backward(u.const_data_ptr(), bias.const_data_ptr<float>(), da.const_data_ptr(),
                                da.data_ptr(), sums, begin, end, n);
     });
     if (wanted[0]) layer.add_product(dx, da, inner);
@@ -292,9 +320,13 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
     const int64_t hidden = batch.hidden;
     const Tensor x = flat(*in[0]), operand = layer.operand(x), output = layer.operand(*in[7]);
     Tensor weight = layer.empty({3 * hidden, hidden});
-    for (int i = 0; i < 3; i++)
-      layer.operand_into(in[1 + 2 * i]->contiguous(), weight.narrow(0, i * hidden, hidden));
-    Tensor bias = at::cat({*in[2], *in[4], *in[6]});
+    for (int i = 0; i < 3; i++) {
+      const Tensor &part = *in[1 + 2 * i];
+      TORCH_CHECK(part.sizes() == at::IntArrayRef({hidden, hidden}), "attention: found a weight ", part.sizes(),
+                  " for a width of ", hidden);
+      layer.operand_into(part.contiguous(), weight.narrow(0, i * hidden, hidden));
+    }
+    Tensor bias = numbers(at::cat({*in[2], *in[4], *in[6]}), 3 * hidden);
     Tensor rows = layer.product(operand, weight.t()); // [rows, 3 hidden]
 
     Heads split = batch.parts(3, bias.const_data_ptr<float>(), batch.query_scale());
@@ -314,6 +346,9 @@ char *totune_self_attention(const Options *options, Tensor *const *in, Tensor *m
     Tensor added;
     if (mask) {
       added = mask->contiguous();
+      TORCH_CHECK(added.dim() == 4 && (added.size(0) == 1 || added.size(0) == static_cast<int64_t>(batch.rows.size())) &&
+                      added.size(1) == 1 && (added.size(2) == 1 || added.size(2) == batch.seq) && added.size(3) == batch.seq,
+                  "attention: found a mask ", added.sizes(), " for ", batch.rows.size(), " rows of ", batch.seq, " tokens");
       attend.mask = added.const_data_ptr<float>();
       attend.mask_query = added.size(2) == 1 ? 0 : batch.seq;
       attend.mask_batch = added.size(0) == 1 ? 0 : added.size(2) * batch.seq;

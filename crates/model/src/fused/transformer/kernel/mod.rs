@@ -6,7 +6,7 @@ use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
 use super::{FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
-use crate::fused::libtorch::{Kernel, apply_keeping, raw, raw_int};
+use crate::fused::libtorch::{Kernel, apply_keeping, held, held_int};
 use crate::fused::products::{Bf16Products, F32Products, products};
 use crate::fused::shim::{handle, handle_or_null, written};
 use crate::fused::{Dropout, Precision, dropout};
@@ -130,7 +130,8 @@ fn handles(tensors: &[TchTensor]) -> Vec<*mut c_void> {
         .collect()
 }
 
-/// The result and the tensors saved for the backward pass, of those that a callee wrote.
+/// The result and the tensors saved for the backward pass, of those that a callee wrote. Its operands in f32 are the inputs
+/// themselves, which are therefore saved behind what the backward pass reads, for burn to count them.
 fn result<const N: usize>(written: [Option<TchTensor>; N]) -> (TchTensor, Vec<TchTensor>) {
     let mut all = written.into_iter().flatten();
     let y = all
@@ -168,8 +169,11 @@ impl Kernel<7> for FeedForward {
         let out: [_; 8] =
             unsafe { written(|out| totune_feed_forward(&self.options, all.as_ptr(), keep, out)) };
         let (y, mut saved) = result(out);
-        let [_, _, bias, _, _, scale, _] = inputs;
+        let [x, inner, bias, outer, _, scale, _] = inputs;
         saved.extend([bias, scale]);
+        if self.options.format == Format::F32 {
+            saved.extend([x, inner, outer]);
+        }
         (y, saved)
     }
 
@@ -212,9 +216,12 @@ impl Kernel<11> for Attention {
             written(|out| totune_self_attention(&self.options, all.as_ptr(), mask, keep, out))
         };
         let (y, mut saved) = result(out);
-        let [.., scale, _] = inputs;
+        let [x, _, _, _, _, _, _, output, _, scale, _] = inputs;
         saved.push(scale);
         saved.extend(self.lengths.clone());
+        if self.options.format == Format::F32 {
+            saved.extend([x, output]);
+        }
         (y, saved)
     }
 
@@ -275,10 +282,10 @@ fn self_attention_with(
     options.heads = settings.heads as i64;
     options.probabilities = Drop::new(settings.probabilities);
     let keep = x.is_autodiff() || weights.projections[0].weight.is_autodiff();
-    let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
+    let mask = settings.mask.map(|mask| held(&mask));
     let lengths = settings.unpadding.map(|unpadding| {
         options.padded = unpadding.shape().map(|n| n as i64);
-        raw_int(unpadding.lengths())
+        held_int(unpadding.lengths())
     });
     let kernel = Attention {
         options,

@@ -6,7 +6,7 @@ use burn::backend::libtorch::TchTensor;
 use burn::tensor::Tensor;
 
 use super::{FeedForward as Settings, FeedForwardWeights, SelfAttention, SelfAttentionWeights};
-use crate::fused::libtorch::{Kernel, apply_keeping, raw};
+use crate::fused::libtorch::{Kernel, apply_keeping, held};
 use crate::fused::shim::{handle, handle_or_null, written};
 use crate::fused::{Dropout, Precision};
 
@@ -193,7 +193,7 @@ pub(super) fn self_attention(
         hidden: settings.hidden.into(),
         probabilities: settings.probabilities.into(),
     };
-    let mask = settings.mask.map(|mask| TchTensor::new(raw(&mask)));
+    let mask = settings.mask.map(|mask| held(&mask));
     let kernel = Attention { options, mask };
     apply_keeping(kernel, weights.inputs(x), settings.activations)
 }
