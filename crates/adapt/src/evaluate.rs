@@ -49,7 +49,10 @@ pub fn evaluate<E: Encoder>(
 }
 
 /// Executes [`evaluate`] until `go_on`, which is called before each batch, returns a break; then the result is `None`.
-pub(crate) fn evaluate_until<E: Encoder>(
+///
+/// # Errors
+/// As for [`evaluate`].
+pub fn evaluate_until<E: Encoder>(
     model: &Classifier<E>,
     objective: &Objective,
     examples: &Examples,

@@ -49,7 +49,7 @@ mod training;
 mod watch;
 
 pub use cache::{Activations, CacheFile, CachedActivations, EntryLayer, FrozenPass, StoredDtype};
-pub use evaluate::{Evaluation, evaluate, logits};
+pub use evaluate::{Evaluation, evaluate, evaluate_until, logits};
 pub use examples::{Examples, Places, Row};
 pub use fit::{TimedPart, fit, fit_resumable, has_learned, time_phases};
 pub use input::{InputEncoding, Reader, Rows};

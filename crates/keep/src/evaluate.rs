@@ -9,7 +9,7 @@ use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, f
 
 use crate::gold::{has_label, target};
 use crate::input::Source;
-use crate::stream::{predicted, windows};
+use crate::stream::{Ended, predicted, windows};
 use crate::{RowCount, SavedModel, TaskFacts};
 
 /// Bins of the expected calibration error, as many as Guo et al. (2017) use.
@@ -57,9 +57,11 @@ pub fn evaluate(
             }
         }
         if labelled.is_empty() {
-            return Ok(progress(rows));
+            return Ok(progress(rows).map_break(|()| Ended::Behind));
         }
-        let predicted = predicted(model, source, labelled)?;
+        let Some(predicted) = predicted(model, source, labelled)? else {
+            return Ok(ControlFlow::Break(Ended::Before));
+        };
         full.add_full(&predicted);
         for (record, prediction) in predicted {
             let target = target(&model.manifest.task, source, &record)?;
@@ -71,7 +73,7 @@ pub fn evaluate(
             found.push(prediction.predicted);
             probabilities.push(prediction.scores);
         }
-        Ok(progress(rows))
+        Ok(progress(rows).map_break(|()| Ended::Behind))
     })?;
     if !ended.complete {
         return Err(

@@ -37,19 +37,22 @@ pub(crate) fn has_label(task: &TaskFacts, source: &Source, record: &Record) -> R
 /// # Errors
 /// When its label is none of the model's; the message names the line.
 pub(crate) fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
-    let place = |name: &str, labels: &[String]| {
+    let place = |name: &str, labels: &[String], word: Option<usize>| {
         let Some(place) = labels.iter().position(|label| label == name) else {
             let hint = hint(name, labels);
             let known = quoted(labels);
             let problem = format!("`{name}` is no label of the model{hint}expected one of {known}");
-            return Err(source.fields().at(record, &problem));
+            return Err(match word {
+                Some(word) => source.fields().at_word(record, word, &problem),
+                None => source.fields().at(record, &problem),
+            });
         };
         Ok(place)
     };
     // What the training file had in place of the labels comes first: `0` may be the name of another label.
     let class = |name: &str, labels: &[String], values: &[String]| {
         let value = values.iter().position(|value| value == name);
-        value.map_or_else(|| place(name, labels), Ok)
+        value.map_or_else(|| place(name, labels, None), Ok)
     };
     match task {
         TaskFacts::Classification { labels, values, .. }
@@ -81,13 +84,9 @@ pub(crate) fn target(task: &TaskFacts, source: &Source, record: &Record) -> Resu
         }
         TaskFacts::Tagging { labels, values } => {
             let tags = named(source.fields().tags(record)?, values);
-            let known = tags.iter().all(|tag| labels.contains(tag));
-            let tags = if known {
-                tags
-            } else {
-                in_bio(&tags, labels).unwrap_or(tags)
-            };
-            let tags = tags.iter().map(|tag| place(tag, labels));
+            let tags = in_bio(&tags, labels).unwrap_or(tags);
+            let tags = tags.iter().enumerate();
+            let tags = tags.map(|(word, tag)| place(tag, labels, Some(word)));
             Ok(Gold::Tags(tags.collect::<Result<_>>()?))
         }
     }
@@ -100,7 +99,8 @@ fn named(tags: Vec<String>, values: &[String]) -> Vec<String> {
     tags.map(|tag| value(&tag).unwrap_or(tag)).collect()
 }
 
-/// Tags of another scheme, such as BIOES, in that of the model, whose tags are `labels`; nothing where no scheme has them.
+/// Tags of any scheme, such as BIOES, in that of the model, whose tags are `labels`; nothing where no scheme has them. Those of
+/// IOB1 are tags of the model, too, but for other places.
 fn in_bio(tags: &[String], labels: &[String]) -> Option<Vec<String>> {
     let types: Vec<String> = labels
         .iter()

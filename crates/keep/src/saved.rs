@@ -1,10 +1,13 @@
 //! A model read back from its folder.
 
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
-use totune_adapt::{Examples, Objective, Reader};
+use totune_adapt::{Examples, Objective, Reader, evaluate_until};
 use totune_data::{Example, Input, Target};
 use totune_model::{AnyEncoder, Classifier, Encoder};
 
@@ -25,6 +28,8 @@ pub struct SavedModel {
     threads: usize,
     /// Name of its device.
     pub(crate) device: String,
+    /// Set when whoever waits for predictions no longer wants them.
+    stop: Arc<AtomicBool>,
 }
 
 /// Number of tokens that an input has at least: the special ones of a pair.
@@ -65,7 +70,14 @@ impl SavedModel {
             threads,
             device: format!("{device:?}"),
             manifest,
+            stop: Arc::default(),
         })
+    }
+
+    /// The same model, whose predictions of a file end at the next batch once `stop` is set.
+    pub fn with_stop(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
+        self
     }
 
     /// The same model, which reads up to `max_length` tokens of each input instead of as many as in training.
@@ -87,16 +99,36 @@ impl SavedModel {
     /// # Errors
     /// When an input is of another kind than the model was trained on.
     pub fn predict(&self, inputs: Vec<Input>) -> Result<Vec<Prediction>> {
-        let (pair, words) = (self.manifest.input.is_pair, self.objective.is_about_words());
+        let found = self.predict_until(inputs, &mut || ControlFlow::Continue(()))?;
+        Ok(found.expect("nothing breaks it"))
+    }
+
+    /// Executes [`SavedModel::predict`]; `None` where a stop was asked for meanwhile.
+    pub(crate) fn predict_or_stop(&self, inputs: Vec<Input>) -> Result<Option<Vec<Prediction>>> {
+        self.predict_until(inputs, &mut || match self.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    }
+
+    /// What is wrong with an input of another kind than those of training.
+    pub(crate) fn other_kind(&self, input: &Input) -> Option<String> {
+        let found = (input.second().is_some(), input.words().is_some());
+        let expected = (self.manifest.input.is_pair, self.objective.is_about_words());
+        (found != expected).then(|| format!("found {}, expected {}", kind(found), kind(expected)))
+    }
+
+    fn predict_until(
+        &self,
+        inputs: Vec<Input>,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Vec<Prediction>>> {
+        let words = self.objective.is_about_words();
         let numbered = inputs.into_iter().enumerate();
         let example = |(number, input): (usize, Input)| {
-            ensure!(
-                input.words().is_some() == words && input.second().is_some() == pair,
-                "input {}: found {}, expected {}",
-                number + 1,
-                kind(input.second().is_some(), input.words().is_some()),
-                kind(pair, words)
-            );
+            if let Some(problem) = self.other_kind(&input) {
+                bail!("input {}: {problem}", number + 1);
+            }
             Ok(Example {
                 id: number.to_string(),
                 // For words, the number of tags determines how many are predicted.
@@ -115,7 +147,10 @@ impl SavedModel {
             rows: rows.all(&examples),
             cached: Vec::new(),
         };
-        let found = totune_adapt::evaluate(&self.model, &self.objective, &rows, BATCH, None)?;
+        let (model, batches) = (&self.model, (BATCH, None));
+        let Some(found) = evaluate_until(model, &self.objective, &rows, batches, go_on)? else {
+            return Ok(None);
+        };
         let most = self.manifest.input.max_length;
         let mut predictions: Vec<Option<Prediction>> = vec![None; examples.len()];
         let scored = found.predicted.into_iter().zip(found.scores);
@@ -148,14 +183,13 @@ impl SavedModel {
             scores: Vec::new(),
             is_full: false,
         };
-        Ok(predictions
-            .into_iter()
-            .map(|prediction| prediction.unwrap_or_else(none))
-            .collect())
+        let predictions = predictions.into_iter();
+        let predictions = predictions.map(|prediction| prediction.unwrap_or_else(none));
+        Ok(Some(predictions.collect()))
     }
 }
 
-fn kind(pair: bool, words: bool) -> &'static str {
+fn kind((pair, words): (bool, bool)) -> &'static str {
     match (pair, words) {
         (true, _) => "a pair of texts",
         (false, true) => "a list of words",

@@ -1,8 +1,9 @@
-//! Predictions of the rows of a file, a few thousand of which are in memory at a time.
+//! Predictions of the rows of a file, a thousand of which are in memory at a time.
 
 use std::ops::ControlFlow;
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
 
 use crate::input::{Record, Source};
@@ -11,7 +12,7 @@ use crate::target::Target;
 use crate::{Manifest, Prediction, SavedModel};
 
 /// Number of rows that are read, sorted by length and predicted together.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 1024;
 
 /// Outcome of predicting a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +23,12 @@ pub struct Predicting {
     pub complete: bool,
     /// Rows without a text. They get the prediction of an empty text, so that no row is missing.
     pub empty: RowCount,
-    /// Rows with at least as many tokens as the model reads; those of an earlier process do not count.
+    /// Rows with at least as many tokens as the model reads, those of an earlier process included.
     pub full: RowCount,
 }
 
 /// Number of rows of some kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCount {
     /// Number of such rows.
     pub rows: usize,
@@ -53,7 +54,8 @@ impl RowCount {
 }
 
 /// Writes a prediction for each row of `source`, in the order of the file; `progress` receives the number of rows so
-/// far and can stop. Predictions in `target` from an interrupted process are not repeated.
+/// far and can stop, as the model's own stop can ([`SavedModel::with_stop`]). Predictions in `target` from an interrupted
+/// process are not repeated.
 ///
 /// # Errors
 /// When a row cannot be read, nothing can be written, or `target` has predictions for other rows.
@@ -65,17 +67,19 @@ pub fn predict(
 ) -> Result<Predicting> {
     let sink = Sink::new(layout, source, &model.manifest)?;
     target.begin(&identity(model, source, layout)?, &sink.head()?)?;
-    let mut full = RowCount::default();
+    let mut full = target.full();
     let mut found = windows(source, &mut |source, rows, records| {
         // Windows are the same ones as before, so the earlier ones are in the file, and each later one has the same
         // rows in its batches as without the interruption.
         if target.has(rows, &records)? {
             return Ok(ControlFlow::Continue(()));
         }
-        let predicted = predicted(model, source, records)?;
+        let Some(predicted) = predicted(model, source, records)? else {
+            return Ok(ControlFlow::Break(Ended::Before));
+        };
         full.add_full(&predicted);
-        target.write(rows, &sink.rows(source, &predicted)?)?;
-        Ok(progress(rows))
+        target.write((rows, full), &sink.rows(source, &predicted)?)?;
+        Ok(progress(rows).map_break(|()| Ended::Behind))
     })?;
     found.full = full;
     if found.complete {
@@ -96,19 +100,35 @@ fn identity(model: &SavedModel, source: &Source, layout: Layout) -> Result<Strin
     Ok(sha256_hex(all.as_bytes()))
 }
 
-/// The records of a window with their predictions.
+/// The records of a window with their predictions; `None` where the model was stopped.
 pub(crate) fn predicted(
     model: &SavedModel,
     source: &Source,
     records: Vec<Record>,
-) -> Result<Vec<(Record, Prediction)>> {
-    let inputs = records.iter().map(|record| source.fields().input(record));
-    let predictions = model.predict(inputs.collect::<Result<_>>()?)?;
-    Ok(records.into_iter().zip(predictions).collect())
+) -> Result<Option<Vec<(Record, Prediction)>>> {
+    let fields = source.fields();
+    let inputs = records.iter().map(|record| {
+        let input = fields.input(record)?;
+        match model.other_kind(&input) {
+            Some(problem) => Err(fields.at(record, &problem)),
+            None => Ok(input),
+        }
+    });
+    let predictions = model.predict_or_stop(inputs.collect::<Result<_>>()?)?;
+    Ok(predictions.map(|predictions| records.into_iter().zip(predictions).collect()))
+}
+
+/// Place at which reading ended early.
+pub(crate) enum Ended {
+    /// Before the rows of the window.
+    Before,
+    /// Behind them.
+    Behind,
 }
 
 /// Handler of the rows of a window; the number is that of the rows up to its end.
-pub(crate) type Each<'a> = dyn FnMut(&Source, usize, Vec<Record>) -> Result<ControlFlow<()>> + 'a;
+pub(crate) type Each<'a> =
+    dyn FnMut(&Source, usize, Vec<Record>) -> Result<ControlFlow<Ended>> + 'a;
 
 /// Reads a file in windows; `each` gets the rows of a window in their order.
 pub(crate) fn windows(source: &mut Source, each: &mut Each) -> Result<Predicting> {
@@ -135,9 +155,14 @@ pub(crate) fn windows(source: &mut Source, each: &mut Each) -> Result<Predicting
                 found.empty.add(record);
             }
         }
-        found.rows += records.len();
-        if each(source, found.rows, records)?.is_break() {
-            return Ok(found);
+        let rows = found.rows + records.len();
+        match each(source, rows, records)? {
+            ControlFlow::Continue(()) => found.rows = rows,
+            ControlFlow::Break(Ended::Before) => return Ok(found),
+            ControlFlow::Break(Ended::Behind) => {
+                found.rows = rows;
+                return Ok(found);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
 use totune_disk::check_replaceable;
 
+use crate::RowCount;
 use crate::input::Record;
 
 /// Destination of predictions.
@@ -47,6 +48,9 @@ struct Done {
     read: String,
     /// Number of bytes that hold them.
     bytes: u64,
+    /// Rows among them with as many tokens as the model reads.
+    #[serde(default)]
+    full: RowCount,
 }
 
 impl<'a> Target<'a> {
@@ -118,6 +122,14 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// Those of them with as many tokens as the model reads.
+    pub(crate) fn full(&self) -> RowCount {
+        match &self.to {
+            To::File(part) if part.resumes => part.done.full,
+            _ => RowCount::default(),
+        }
+    }
+
     /// Starts with `head`, or after the existing predictions, which must have the same `identity`.
     pub(crate) fn begin(&mut self, identity: &str, head: &[u8]) -> Result<()> {
         match &mut self.to {
@@ -135,7 +147,7 @@ impl<'a> Target<'a> {
                     ..Done::default()
                 };
                 part.cut()?;
-                part.append(0, head)
+                part.append((0, RowCount::default()), head)
             }
         }
     }
@@ -163,8 +175,9 @@ impl<'a> Target<'a> {
         Ok(rows <= part.done.rows)
     }
 
-    /// Adds the predictions of the rows up to the number `rows`, those of the latest [`Target::has`].
-    pub(crate) fn write(&mut self, rows: usize, predictions: &[u8]) -> Result<()> {
+    /// Adds the predictions of the rows up to a number, those of the latest [`Target::has`]; the count is that of full rows
+    /// up to there.
+    pub(crate) fn write(&mut self, rows: (usize, RowCount), predictions: &[u8]) -> Result<()> {
         match &mut self.to {
             To::Stream(stream) => stream
                 .write_all(predictions)
@@ -197,8 +210,8 @@ impl PartialFile {
     }
 
     /// Writes predictions first, then the state that records them.
-    fn append(&mut self, rows: usize, bytes: &[u8]) -> Result<()> {
-        self.done.rows = rows;
+    fn append(&mut self, (rows, full): (usize, RowCount), bytes: &[u8]) -> Result<()> {
+        (self.done.rows, self.done.full) = (rows, full);
         self.done.read.clone_from(&self.read);
         self.done.bytes += bytes.len() as u64;
         let written = self.file.write_all(bytes);

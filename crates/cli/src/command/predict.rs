@@ -139,7 +139,8 @@ impl What {
         // The file before the model, so that a wrong name is reported at once.
         let source = Source::open(&self.file, &reading, &manifest, labelled)?;
         let machine = global.machine()?;
-        let mut model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
+        let model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
+        let mut model = model.with_stop(machine.stop.clone());
         if let Some(max_length) = self.max_length {
             model = model.with_max_length(max_length).context("--max-length")?;
         }

@@ -224,14 +224,15 @@ impl Fields {
         match (&record.row, self.label.first()) {
             (Row::Sentence(lines), _) => {
                 let words = lines.iter().filter(|line| is_word(line));
-                let tag = |line: &String| match cells(line)[..] {
+                let tag = |(word, line): (usize, &String)| match cells(line)[..] {
                     [_, .., tag] => Ok(tag.to_string()),
-                    _ => Err(self.at(
+                    _ => Err(self.at_word(
                         record,
+                        word,
                         &format!("`{line}` has one column, expected a tag in the last of several"),
                     )),
                 };
-                words.map(tag).collect()
+                words.enumerate().map(tag).collect()
             }
             (Row::Object(object), Some(label)) => self.list(record, object, &label.name),
             _ => Err(self.at(record, "no tags, expected some")),
@@ -241,6 +242,16 @@ impl Fields {
     /// An error message about a row.
     pub fn at(&self, record: &Record, problem: &str) -> anyhow::Error {
         anyhow!("{}: line {}: {problem}", self.shown, record.line)
+    }
+
+    /// An error message about a word of a row, from 0.
+    pub fn at_word(&self, record: &Record, word: usize, problem: &str) -> anyhow::Error {
+        let Row::Sentence(lines) = &record.row else {
+            return self.at(record, problem);
+        };
+        let mut places = (0..lines.len()).filter(|&place| is_word(&lines[place]));
+        let line = record.line + places.nth(word).unwrap_or(0);
+        anyhow!("{}: line {line}: {problem}", self.shown)
     }
 
     fn missing(&self, record: &Record, object: &Object, name: &str) -> anyhow::Error {

@@ -30,21 +30,21 @@ fn run(files: &Files, path: &Path, out: &Path, windows: usize) -> anyhow::Result
 fn an_interrupted_file_is_resumed_with_the_same_bytes() {
     let files = Files::new(Task::Regression, &texts());
     let row = |i: usize| format!("{i},{}\n", "kite ".repeat(1 + i * 7 % 5));
-    let rows: String = (0..4200).map(row).collect();
+    let rows: String = (0..1200).map(row).collect();
     let path = files.write("new.csv", format!("n,text\n{rows}").as_bytes());
     let at = |name: &str| files.folder.path().join(name);
     let (whole, out) = (at("whole.csv"), at("out.csv"));
-    assert_eq!(run(&files, &path, &whole, 9).expect("rows"), [4096, 4200]);
+    assert_eq!(run(&files, &path, &whole, 9).expect("rows"), [1024, 1200]);
     let whole = fs::read(whole).expect("predictions");
 
-    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [1024]);
     assert!(!out.exists(), "half a file looks like a whole one");
     // Killed while writing the next window: bytes that the state does not record.
     let part = at("out.csv.part");
     let mut bytes = fs::read(&part).expect("a part");
-    bytes.extend_from_slice(b"4096,kite ki");
+    bytes.extend_from_slice(b"1024,kite ki");
     fs::write(&part, bytes).expect("written");
-    assert_eq!(run(&files, &path, &out, 9).expect("rows"), [4200]);
+    assert_eq!(run(&files, &path, &out, 9).expect("rows"), [1200]);
     assert!(fs::read(&out).expect("predictions") == whole);
     let left: Vec<_> = fs::read_dir(files.folder.path())
         .expect("a folder")
@@ -55,7 +55,7 @@ fn an_interrupted_file_is_resumed_with_the_same_bytes() {
 
     // Killed after the last window, before the file got its name.
     fs::remove_file(&out).expect("removed");
-    assert_eq!(run(&files, &path, &out, 2).expect("rows"), [4096, 4200]);
+    assert_eq!(run(&files, &path, &out, 2).expect("rows"), [1024, 1200]);
     assert!(run(&files, &path, &out, 9).expect("rows").is_empty());
     assert!(fs::read(&out).expect("predictions") == whole);
 }
@@ -67,7 +67,7 @@ fn a_part_of_something_else_is_not_gone_on_with() {
         let rows = (0..n).map(|i| format!("kite {i}\n"));
         "text\n".to_string() + &rows.collect::<String>()
     };
-    let path = files.write("new.csv", rows(5000).as_bytes());
+    let path = files.write("new.csv", rows(1800).as_bytes());
     let out = files.folder.path().join("out.csv");
     let error = |windows: usize| {
         let error = run(&files, &path, &out, windows).expect_err("another input");
@@ -79,17 +79,17 @@ fn a_part_of_something_else_is_not_gone_on_with() {
         assert!(error.contains("--restart discards them"), "{error}");
         error
     };
-    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4096]);
-    fs::write(&path, rows(5000).replace("kite 17\n", "kite 18\n")).expect("written");
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [1024]);
+    fs::write(&path, rows(1800).replace("kite 17\n", "kite 18\n")).expect("written");
     assert!(error(9).contains("of another input"));
     fs::write(&path, rows(100)).expect("written");
     assert!(error(9).contains("of another input"));
-    fs::write(&path, rows(5000).replace("text", "body")).expect("written");
+    fs::write(&path, rows(1800).replace("text", "body")).expect("written");
     assert!(error(9).contains("of another model, other columns"));
     // Rows after the predicted ones may differ.
-    fs::write(&path, rows(4500)).expect("written");
-    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [4500]);
-    fs::write(&path, rows(4600)).expect("written");
+    fs::write(&path, rows(1500)).expect("written");
+    assert_eq!(run(&files, &path, &out, 1).expect("rows"), [1500]);
+    fs::write(&path, rows(1600)).expect("written");
     assert!(error(9).contains("of another input"));
     let held = Target::file(&out, false).expect("a part");
     let second = Target::file(&out, false).err().expect("it is held");
@@ -127,7 +127,7 @@ fn a_device_is_no_place_for_predictions() {
 #[test]
 fn a_long_file_takes_several_windows_and_can_be_broken_off() {
     let files = Files::new(Task::Regression, &texts());
-    let rows: String = (0..5000).map(|i| format!("kite {i}\n")).collect();
+    let rows: String = (0..1800).map(|i| format!("kite {i}\n")).collect();
     let mut source = files.source("new.txt", &rows, false).expect("a file");
     let mut seen = Vec::new();
     let mut out = Vec::new();
@@ -137,14 +137,14 @@ fn a_long_file_takes_several_windows_and_can_be_broken_off() {
     };
     let target = (Target::stream(&mut out), Layout::Jsonl);
     predict(&files.model, &mut source, target, &mut progress).expect("predictions");
-    assert_eq!(seen, [4096, 5000]);
+    assert_eq!(seen, [1024, 1800]);
     let texts = String::from_utf8(out).expect("UTF-8");
     let last: serde_json::Value =
         serde_json::from_str(texts.lines().last().expect("a row")).expect("JSON");
-    assert_eq!(last["text"], "kite 4999");
+    assert_eq!(last["text"], "kite 1799");
     let alone = files
         .model
-        .predict(vec![Input::Text("kite 4999".into())])
+        .predict(vec![Input::Text("kite 1799".into())])
         .expect("a prediction");
     let Gold::Value(alone) = alone[0].predicted else {
         panic!("a number");
@@ -156,4 +156,19 @@ fn a_long_file_takes_several_windows_and_can_be_broken_off() {
         ControlFlow::Break(())
     });
     assert!(!ended.expect("an end").complete);
+}
+
+#[test]
+fn a_stop_ends_within_a_window() {
+    let mut files = Files::new(Task::Regression, &texts());
+    let rows: String = (0..300).map(|i| format!("kite {i}\n")).collect();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    files.model = files.model.with_stop(stop);
+    let mut source = files.source("new.txt", &rows, false).expect("a file");
+    let target = (Target::stream(Vec::new()), Layout::Jsonl);
+    let ended = predict(&files.model, &mut source, target, &mut |_| {
+        panic!("no window was predicted")
+    });
+    let ended = ended.expect("an end");
+    assert!(!ended.complete && ended.rows == 0, "{ended:?}");
 }
