@@ -14,7 +14,7 @@ use anyhow::Result;
 use totune_data::{Dataset, Target};
 
 use crate::dataset::DatasetSplits;
-use crate::floors::{self, FloorResult};
+use crate::floors::{self, FloorResult, MAJORITY};
 use crate::folds::candidate::FoldCandidate;
 use crate::model::Model;
 use crate::predictions::Predictions;
@@ -178,7 +178,8 @@ impl<'a> Folds<'a> {
 
 /// Corrects the score of the choice, whose predictions are `chosen`, for the choice on the same examples: it is as much too
 /// high as the highest of all scores. Where settings were trained on the first fold alone, it is that on the other folds:
-/// what was best on the first one is too good there by chance.
+/// what was best on the first one is too good there by chance. The differences of the others from the choice are corrected by
+/// as much, and it is better than the most frequent answer only if it still is then. That answer itself is never too good.
 pub(crate) fn correct(
     comparison: &mut Comparison,
     (scorer, chosen): (&Scorer, &Predictions),
@@ -194,6 +195,9 @@ pub(crate) fn correct(
     let Some(at) = rows.position(|row| Some(&row.name) == comparison.chosen.as_ref()) else {
         return Ok(());
     };
+    if comparison.rows[at].name == MAJORITY {
+        return Ok(());
+    }
     let raw = comparison.rows[at].test;
     let others: Vec<usize> = (0..models[0].len())
         .filter(|at| partial.is_empty() || first_fold.binary_search(at).is_err())
@@ -209,6 +213,18 @@ pub(crate) fn correct(
         corrected = corrected.shifted(raw.value - corrected.value);
     }
     comparison.score = Some(corrected);
+    if let Some(raw) = raw {
+        let shift = corrected.value - raw.value;
+        let rows = comparison.rows.iter_mut();
+        let differences = rows.filter_map(|row| row.difference.as_mut());
+        differences.for_each(|difference| *difference = difference.shifted(-shift));
+        let majority = floors.iter().find(|floor| floor.name == MAJORITY);
+        if let Some(majority) = majority.and_then(|floor| floor.on_test.as_ref()) {
+            let above = scorer.difference(&[chosen], &[majority])?.shifted(shift);
+            let is_above = above.low > 0.0 && corrected.low > scorer.score(majority);
+            comparison.rows[at].beats_majority &= is_above;
+        }
+    }
     let score = (comparison.metric.as_str(), corrected);
     let (margin, stopped) = (comparison.margin, comparison.stopped);
     comparison.sentence = sentence(&comparison.rows, at, score, margin, stopped);
@@ -226,8 +242,8 @@ pub(crate) fn correct(
             ),
         };
         comparison.notes.push(format!(
-            "The score in the sentence, {:.3}, is corrected for the choice among {} settings on the same examples; the one \
-             in the table, {:.3}, is not.{of_first_fold}",
+            "The score in the sentence, {:.3}, is corrected for the choice among {} settings on the same examples, and so are \
+             the differences from it; the one in the table, {:.3}, is not.{of_first_fold}",
             corrected.value,
             models.len(),
             raw.value
