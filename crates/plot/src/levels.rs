@@ -18,7 +18,7 @@ pub struct Level {
 const NAME: f64 = 14.0;
 const NAME_LETTER: f64 = 6.2;
 /// Points that a name may cover rather than stand a row further from its line.
-const FAR: usize = 8;
+const FAR: usize = 16;
 /// Height of its letters.
 const LETTERS: f64 = 10.0;
 
@@ -41,7 +41,8 @@ pub(crate) fn on_axis(levels: &[Level], data: impl Iterator<Item = f64>) -> Vec<
 
 /// Draws levels, whose heights `y` gives, below the data: dashed lines, and over them their names. A name stands where it
 /// meets no other one, where it is not taken for another level's, and then where it covers as little as possible of other
-/// levels' lines and of `data`, the paths that are drawn later. One below the axis has a name with an arrow, and no line.
+/// levels' lines and of `data`, the paths that are drawn later; a thin line leads from it to its level where it does not
+/// stand right at it. One below the axis has a name with an arrow, and no line.
 pub(crate) fn draw_levels(
     canvas: &mut dyn Canvas,
     plot: Frame,
@@ -63,7 +64,12 @@ pub(crate) fn draw_levels(
     });
     let texts: Vec<(f64, String)> = texts.collect();
     let named: Vec<(f64, &str)> = texts.iter().map(|(y, text)| (*y, &**text)).collect();
-    for (name, of) in names(plot, &named, &points) {
+    let names = names(plot, &named, &points);
+    let leaders = names.iter().filter_map(|(name, _)| name.leader());
+    for (from, to) in leaders.filter(|(_, to)| to.1 < bottom) {
+        canvas.line(from, to, MUTED, 1.0);
+    }
+    for (name, of) in names {
         // It has a background, in case the line of another level runs through its letters all the same.
         let [low, high] = [name.middle - LETTERS / 2.0, name.middle + LETTERS / 2.0];
         canvas.rectangle(
@@ -122,6 +128,16 @@ impl Name {
     /// Whether it stands above a name whose level is above its own, or the other way round.
     fn is_swapped(&self, other: &Self) -> bool {
         (self.middle - other.middle) * (self.y - other.y) < 0.0
+    }
+
+    /// A line from a name to its level, where it does not stand right at it.
+    fn leader(&self) -> Option<((f64, f64), (f64, f64))> {
+        let x = match self.anchor {
+            HPos::Right => self.begin + self.long - 3.0,
+            HPos::Center => self.begin + self.long / 2.0,
+            HPos::Left => self.begin + 3.0,
+        };
+        (self.row > 0).then_some(((x, self.middle), (x, self.y)))
     }
 
     /// The number of levels whose lines are nearer to it than its own.
@@ -231,7 +247,18 @@ mod tests {
         let bars = [280.0, 150.0, 10.0].map(|x| vec![(x, 85.0), (x, 115.0)]);
         let points = along(&bars);
         let (best, _) = &names(PLOT, &[(100.0, "majority 0.500")], &points)[0];
-        assert_eq!(best.row, 0);
+        assert_eq!((best.row, best.leader()), (0, None));
+    }
+
+    #[test]
+    fn a_name_that_stands_far_from_its_line_is_led_to_it() {
+        // Data on both sides of the line all along, so densely that a name there could not be read.
+        let heights = [82.0, 86.0, 90.0, 94.0, 106.0, 110.0, 114.0, 118.0];
+        let points = along(&heights.map(|y| vec![(0.0, y), (300.0, y)]));
+        let (best, _) = &names(PLOT, &[(100.0, "majority 0.500")], &points)[0];
+        assert!(best.row > 0, "{}", best.row);
+        let ((x, from), (same, to)) = best.leader().expect("a line");
+        assert_eq!((x, from, to), (same, best.middle, 100.0));
     }
 
     #[test]

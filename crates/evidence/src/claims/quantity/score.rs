@@ -176,10 +176,15 @@ impl Evidence {
         (title_a, a): (&str, &Sample),
         (title_b, b): (&str, &Sample),
     ) {
+        let units = (a.unit(), b.unit());
+        let is_single = a.n() == 1 || b.n() == 1;
+        let of_both = match units.0 == units.1 || is_single {
+            true => "",
+            false => "; those of both are compared",
+        };
         let label = format!(
-            "{title_a} \u{2212} {title_b} ({} against {})",
-            a.unit(),
-            b.unit()
+            "{title_a} \u{2212} {title_b} ({} against {}{of_both})",
+            units.0, units.1
         );
         self.comparisons.push((label, comparison));
         for (title, sample) in [(title_a, a), (title_b, b)] {

@@ -44,7 +44,7 @@ impl Retimed {
         });
         let incomparable = (!self.incomparable.is_empty()).then(|| {
             format!(
-                "Seconds of {} count in no table and no verdict, and lines over time show them as they were measured, of one device in each plot, and only where no seconds that count are shown: no timing pass has measured these runs, and they or those they are compared with ran next to other jobs or on another device",
+                "The seconds of {} are unreliable: no timing pass has measured these runs, and they or those they are compared with ran next to other jobs or on another device. Tables and verdicts leave these seconds out; a plot over time shows them only if it has no others, and then those of one kind of device",
                 counted(self.incomparable.len(), "run")
             )
         });
@@ -129,7 +129,7 @@ fn incomparable(runs: &[RunRow], timed: &BTreeMap<String, Course>) -> BTreeSet<S
         .iter()
         .filter(|run| run.epochs > 0 && !timed.contains_key(&run.run_id))
         .collect();
-    let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    let mut devices: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
     for run in &own {
         devices.entry(place(run)).or_default().insert(device(run));
     }
@@ -153,9 +153,16 @@ fn shared_its_machine(run: &RunRow) -> bool {
         || (device(run).starts_with("cuda") && run.load_average.is_some_and(others))
 }
 
-/// The device without its description, such as `cuda:0`.
-pub(crate) fn device(run: &RunRow) -> &str {
-    run.device.split(' ').next().unwrap_or_default()
+/// What seconds depend on: `cpu, 2 threads`, `cuda (NVIDIA H200)`. It does not matter which of the GPUs of a machine it was.
+pub(crate) fn device(run: &RunRow) -> String {
+    let (name, description) = run.device.split_once(' ').unwrap_or((&run.device, ""));
+    let kind = name.split(':').next().unwrap_or_default();
+    if kind == "cpu" {
+        return format!("cpu, {}", counted(run.threads as usize, "thread"));
+    }
+    let parts = description.trim_matches(['(', ')']).split(", ");
+    let model: Vec<&str> = parts.filter(|part| !part.starts_with("LibTorch")).collect();
+    format!("{kind} ({})", model.join(", "))
 }
 
 /// The dataset and the encoder of a run.

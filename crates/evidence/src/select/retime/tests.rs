@@ -122,6 +122,10 @@ fn seconds_of_a_gpu_count_where_all_are_of_it_and_nothing_else_ran() {
     assert_eq!(on([gpu; 3], 1.1), 0);
     assert_eq!(on([gpu; 3], 15.8), 3, "by many processes");
     assert_eq!(on([gpu, gpu, "cpu (LibTorch 2.11.0)"], 1.1), 3);
+    let other = "cuda:1 (a GPU, LibTorch 2.11.0)";
+    assert_eq!(on([gpu, gpu, other], 1.1), 0, "another of the same kind");
+    let faster = "cuda:0 (a faster GPU, LibTorch 2.11.0)";
+    assert_eq!(on([gpu, gpu, faster], 1.1), 3);
     // The load of a CPU says less than the processor time of the run.
     assert_eq!(on(["cpu", "cpu", "cpu (LibTorch 2.11.0)"], 15.8), 0);
 }
@@ -146,7 +150,7 @@ fn seconds_beside_other_jobs_do_not_count() {
     let all: BTreeSet<String> = ["a", "b", "c"].map(str::to_owned).into();
     let said = retime_all(&mut busy(0.5), &[]);
     assert_eq!(said.incomparable, all);
-    assert!(said.notes()[0].starts_with("Seconds of 3 runs count in no table"));
+    assert!(said.notes()[0].starts_with("The seconds of 3 runs are unreliable"));
     let rows = ["two", "other"].map(|arm| [0, 1].map(|phase| timing(arm, phase, 1.0, 0.0)));
     let said = retime_all(&mut busy(0.5), &rows.concat());
     assert_eq!(said.incomparable, BTreeSet::new());

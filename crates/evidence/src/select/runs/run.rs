@@ -219,9 +219,9 @@ impl Run {
         counts.then_some(self.row.train_seconds)
     }
 
-    /// The device, such as `cuda:0`, where its seconds count in no comparison; a line over time may have those of one
-    /// device all the same.
-    pub fn device_of_seconds(&self) -> Option<&str> {
+    /// The kind of device, such as `cuda (NVIDIA H200)`, where its seconds count in no comparison; a line over time may have
+    /// those of one kind all the same.
+    pub fn device_of_seconds(&self) -> Option<String> {
         self.incomparable.then(|| device(&self.row))
     }
 

@@ -162,7 +162,13 @@ impl Lines {
         let lines = groups.iter().zip(&found);
         Ok(lines
             .map(|(group, (runs, note))| {
-                Line::of(group, runs, (metric, split), device, note.clone())
+                Line::of(
+                    group,
+                    runs,
+                    (metric, split),
+                    device.as_deref(),
+                    note.clone(),
+                )
             })
             .collect())
     }
@@ -267,7 +273,7 @@ impl Line {
                 *line.lost.entry(row.status.clone()).or_default() += 1;
             } else if run
                 .device_of_seconds()
-                .is_some_and(|own| Some(own) != device)
+                .is_some_and(|own| Some(own.as_str()) != device)
             {
                 let lost = device.map_or("not timed", |_| "on another device");
                 *line.lost.entry(lost.to_owned()).or_default() += 1;
@@ -330,14 +336,14 @@ impl RunLine {
     }
 }
 
-/// The device that most seconds are of, among those that count in no comparison; none where those of other runs count.
+/// The kind of device that most seconds are of, among those that count in no comparison; none where those of other runs count.
 /// So an axis of time has seconds of a timing pass, or those of one device as they were measured, and never both.
-fn most_frequent_device<'a>(runs: impl Iterator<Item = &'a &'a Run> + Clone) -> Option<&'a str> {
+fn most_frequent_device<'a>(runs: impl Iterator<Item = &'a &'a Run> + Clone) -> Option<String> {
     let counts = |run: &&Run| run.device_of_seconds().is_none() && run.row.epochs > 0;
     if runs.clone().any(counts) {
         return None;
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for device in runs.filter_map(|run| run.device_of_seconds()) {
         *counts.entry(device).or_default() += 1;
     }
