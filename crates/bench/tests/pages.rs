@@ -77,10 +77,14 @@ a step of BitFit, f32 | amd/peft | BitFit, f32 | pytorch / totune
 a step of BitFit, bf16 | amd/peft | BitFit, bf16 | pytorch / totune
 an epoch of the last layer | cache | last-1 | totune, not cached / totune, cached
 BiMPM's matching | heads | BiMPM; training | pytorch / totune
+BiMPM's matching | amd-avx512/heads | BiMPM; training | pytorch / totune
+highway LSTMs | amd-avx512/heads | highway | pytorch / totune
 bf16 against f32, both ours, training and inference | bf16 | , | totune f32 / totune bf16
 bf16 against f32, both ours, on one thread | amd/bf16 | , | totune f32 / totune bf16
 LSTMs and BiLSTMs on batches without padding | lstm | LSTM; !rows | pytorch / totune
 LSTMs on rows of 4 to 64 steps | lstm | LSTM; rows | pytorch / totune
+LSTMs and BiLSTMs on batches without padding | amd-avx512/lstm | LSTM; !rows | pytorch / totune
+LSTMs on rows of 4 to 64 steps | amd-avx512/lstm | LSTM; rows | pytorch / totune
 ELMo's recurrence at the original size, training | elmo | original; training | pytorch / totune
 ELMo's recurrence at the original size, inference | elmo | original; inference | pytorch / totune
 ELMo's recurrence at the original size, training | amd-avx512/elmo | original; training | pytorch / totune
