@@ -213,6 +213,7 @@ fn by_race(
             learning_curve::learning_curve(&race, candidate)
         })
     })?;
+    outcome.note_examples();
     let kept = outcome.comparison.kept().map(|row| &row.name);
     let mut named = candidates.iter_mut();
     let kept = named.find(|one| Some(&runner.name(one.entrant)) == kept);
@@ -262,6 +263,7 @@ fn by_folds(
             &indices[0],
         )?;
     }
+    outcome.note_examples();
     if request.keeps_model {
         outcome.model = folds.model(&race, &outcome.comparison, &candidates)?;
     }

@@ -213,17 +213,16 @@ pub(crate) fn correct(
         corrected = corrected.shifted(raw.value - corrected.value);
     }
     comparison.score = Some(corrected);
-    if let Some(raw) = raw {
-        let shift = corrected.value - raw.value;
-        let rows = comparison.rows.iter_mut();
-        let differences = rows.filter_map(|row| row.difference.as_mut());
-        differences.for_each(|difference| *difference = difference.shifted(-shift));
-        let majority = floors.iter().find(|floor| floor.name == MAJORITY);
-        if let Some(majority) = majority.and_then(|floor| floor.on_test.as_ref()) {
-            let above = scorer.difference(&[chosen], &[majority])?.shifted(shift);
-            let is_above = above.low > 0.0 && corrected.low > scorer.score(majority);
-            comparison.rows[at].beats_majority &= is_above;
-        }
+    // How much the choice gained by being chosen, whatever the examples: differences are of the same ones.
+    let shift = (of_best.value - highest).min(0.0);
+    let rows = comparison.rows.iter_mut();
+    let differences = rows.filter_map(|row| row.difference.as_mut());
+    differences.for_each(|difference| *difference = difference.shifted(-shift));
+    let majority = floors.iter().find(|floor| floor.name == MAJORITY);
+    if let Some(majority) = majority.and_then(|floor| floor.on_test.as_ref()) {
+        let above = scorer.difference(&[chosen], &[majority])?.shifted(shift);
+        let is_above = above.low > 0.0 && corrected.low > scorer.score(&majority.part(&others));
+        comparison.rows[at].beats_majority &= is_above;
     }
     let score = (comparison.metric.as_str(), corrected);
     let (margin, stopped) = (comparison.margin, comparison.stopped);

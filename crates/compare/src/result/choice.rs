@@ -71,28 +71,21 @@ pub(crate) fn choose(
             other.row.is_after_same_time = is_after_same_time;
         }
     }
-    mark_better(rows, chosen, scorer)?;
+    mark_better(rows, scorer)?;
     Ok(Some(chosen))
 }
 
-/// Flags the choice if it is better than the most frequent answer on the same test examples, and if it is not, those of
-/// the others that are.
-fn mark_better(rows: &mut [ScoredRow], chosen: usize, scorer: &Scorer) -> Result<()> {
+/// Flags the rows that are better than the most frequent answer on the same test examples.
+fn mark_better(rows: &mut [ScoredRow], scorer: &Scorer) -> Result<()> {
     let mut named = rows.iter();
     let majority = named.position(|one| one.row.name == MAJORITY && !one.on_test.is_empty());
     let Some(majority) = majority else {
         return Ok(());
     };
-    let is_better = |rows: &[ScoredRow], at: usize| -> Result<bool> {
-        Ok(difference(&rows[at], &rows[majority], scorer)?.0.low > 0.0)
-    };
-    rows[chosen].row.beats_majority = chosen != majority && is_better(rows, chosen)?;
-    if rows[chosen].row.beats_majority {
-        return Ok(());
-    }
     for at in (0..rows.len()).filter(|&at| at != majority) {
         if !rows[at].on_test.is_empty() {
-            rows[at].row.beats_majority = is_better(rows, at)?;
+            let (found, _) = difference(&rows[at], &rows[majority], scorer)?;
+            rows[at].row.beats_majority = found.low > 0.0;
         }
     }
     Ok(())

@@ -125,7 +125,6 @@ pub(crate) fn conclude(
         _ if parts.stopped => "Interrupted before anything could be compared.".to_string(),
         _ => "Nothing could be compared within the budget.".to_string(),
     };
-    let n_test = parts.test.map_or(0, |test| test.examples.len());
     let mut notes = parts.notes;
     if parts.stopped {
         notes.push(
@@ -133,7 +132,6 @@ pub(crate) fn conclude(
                 .to_string(),
         );
     }
-    notes.extend(rows.iter().filter_map(|row| examples_note(row, n_test)));
     if rows.iter().any(|row| row.is_strategy && row.seeds > 0) {
         notes.extend(dtype_note(request.dtype));
     }
@@ -168,6 +166,20 @@ pub(crate) fn conclude(
         test,
         model: None,
     })
+}
+
+impl Outcome {
+    /// Adds notes on how many more test examples would decide between the choice and others, once differences are final.
+    pub(crate) fn note_examples(&mut self) {
+        let n_test = self
+            .test
+            .as_ref()
+            .map_or(0, |(test, _)| test.examples.len());
+        let comparison = &mut self.comparison;
+        let rows = comparison.rows.iter();
+        let notes = rows.filter_map(|row| examples_note(row, n_test));
+        comparison.notes.extend(notes);
+    }
 }
 
 /// A note on bfloat16, where it was used: saved models compute in f32, so their scores differ a little.
