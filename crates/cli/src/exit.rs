@@ -24,7 +24,8 @@ Exit codes:
        `encoders check` and of both `fetch` commands says
   2    not done: wrong arguments or settings, missing files, results that could not be written
   75   ended by SIGTERM, SIGUSR1 or SIGUSR2 with work left; rerun the same command to resume
-  130  interrupted by Ctrl-C; rerun the same command to resume (`train` and `compare` begin anew)";
+  130  interrupted by Ctrl-C; rerun the same command to resume
+  After 75 and 130 `train` and `compare` begin anew.";
 
 /// Prints an error with its causes as one block; returns the exit code.
 pub fn report(error: &anyhow::Error) -> u8 {

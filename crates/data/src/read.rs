@@ -61,7 +61,8 @@ impl Card {
             };
             let first = joined(&text);
             let second = second.as_ref().map(joined);
-            let empty = first.is_empty() || second.as_ref().is_some_and(String::is_empty);
+            let is_blank = |text: &String| text.trim().is_empty();
+            let empty = is_blank(&first) || second.as_ref().is_some_and(is_blank);
             match layout.empty {
                 Empty::Refuse if empty => {
                     let problem = "an empty text; expected some, or in the layout `empty = \"drop\"` to leave such rows out or \

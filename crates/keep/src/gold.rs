@@ -51,8 +51,18 @@ pub(crate) fn target(task: &TaskFacts, source: &Source, record: &Record) -> Resu
     };
     // What the training file had in place of the labels comes first: `0` may be the name of another label.
     let class = |name: &str, labels: &[String], values: &[String]| {
-        let value = values.iter().position(|value| value == name);
-        value.map_or_else(|| place(name, labels, None), Ok)
+        let known = |name: &str| {
+            let value = values.iter().position(|value| value == name);
+            value.or_else(|| labels.iter().position(|label| label == name))
+        };
+        // Whole numbers have a decimal place where a program read them as numbers, some of which were missing.
+        let whole = || {
+            let whole = name.strip_suffix(".0")?;
+            whole.parse::<i64>().ok().and_then(|_| known(whole))
+        };
+        known(name)
+            .or_else(whole)
+            .map_or_else(|| place(name, labels, None), Ok)
     };
     match task {
         TaskFacts::Classification { labels, values, .. }

@@ -190,6 +190,7 @@ impl Predict {
             out.display()
         );
         let (model, mut source, machine) = self.what.open(global, None, false)?;
+        let layout = Layout::of(source.kind(), &out, json)?;
         let target = if to_stdout {
             Target::stream(BufWriter::new(stdout()))
         } else {
@@ -200,7 +201,6 @@ impl Predict {
                 }
             })
         };
-        let layout = Layout::of(source.kind(), &out, json)?;
         let mut progress = counting(&machine, target.resumed(), global.quiet);
         let ended = predict(&model, &mut source, (target, layout), &mut progress);
         if to_stdout && ended.as_ref().is_err_and(print::is_broken_pipe) {

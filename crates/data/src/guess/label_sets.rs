@@ -64,13 +64,22 @@ pub(super) fn guess(
         .collect();
     let is_clear = asked || of_labels.len() == free.len();
     if of_labels.len() < 2 || !is_clear || hints.label_separator.is_some() {
-        ensure!(
-            !asked,
-            "which columns have the labels is not clear; give --label, for a column of 0 and 1 for each label with commas \
-             between their names; the columns are {}",
-            listed(names)
-        );
-        return Ok(None);
+        if !asked {
+            return Ok(None);
+        }
+        if let [only] = free[..] {
+            return several_in_one(table, only, asked, hints);
+        }
+        let sets = free.iter().map(|&column| in_column(table, column, hints));
+        let mut sets: Vec<LabelSets> = sets.filter_map(|found| found.ok().flatten()).collect();
+        return match (sets.pop(), sets.is_empty()) {
+            (Some(only), true) => Ok(Some(only)),
+            _ => bail!(
+                "which columns have the labels is not clear; give --label: the column that has those of a row, or a column \
+                 of 0 and 1 for each label with commas between their names; the columns are {}",
+                listed(names)
+            ),
+        };
     }
     let reason = "columns of only 0 and 1";
     indicators(table, of_labels, reason.into()).map(Some)

@@ -10,6 +10,7 @@ use totune_disk::write_atomically;
 
 use super::hints::HintArgs;
 use super::{unreadable, write_new};
+use crate::command::train::quoted;
 use crate::context::Context;
 use crate::exit;
 
@@ -102,9 +103,15 @@ impl New {
         } else {
             draft.name.as_str()
         };
-        eprintln!("\nwritten to {shown}; look it over, then: totune data check {name}");
+        eprintln!(
+            "\nwritten to {shown}; look it over, then: totune data check {}",
+            quoted(name)
+        );
         if beside {
-            eprintln!("an experiment on it, in a project: totune experiment new {shown}");
+            eprintln!(
+                "an experiment on it, in a project: totune experiment new {}",
+                quoted(&shown)
+            );
         }
         Ok(exit::OK)
     }

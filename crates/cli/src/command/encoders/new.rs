@@ -12,6 +12,7 @@ use totune_model::{CardDraft, Encoder, EncoderCard, TokenizerKind};
 
 use super::{roots, weights_at};
 use crate::command::data::write_new;
+use crate::command::train::quoted;
 use crate::context::Context;
 use crate::exit;
 
@@ -49,6 +50,7 @@ impl New {
         let path = match &self.out {
             Some(out) => out.clone(),
             None => {
+                context.project.check()?; // elsewhere nothing would find the card
                 let name = format!("{}.toml", place.name());
                 context.project.root.join("encoders").join(name)
             }
@@ -65,12 +67,15 @@ impl New {
         write_new(&path, &text)?;
         print!("{text}");
         let shown = context.shown(&path);
-        eprintln!("\nwritten to {shown}; look it over, then: totune encoders check {name}");
+        eprintln!(
+            "\nwritten to {shown}; look it over, then: totune encoders check {}",
+            quoted(&name)
+        );
         if card.find(&roots(context, &card))?.is_none() {
             eprintln!(
                 "`{}` is looked for in encoders/ of a project and below the encoder root: put the folder there, or use --encoders {}",
                 place.folder,
-                place.root.display()
+                quoted(&place.root.display().to_string())
             );
         }
         Ok(exit::OK)

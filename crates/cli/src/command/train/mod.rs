@@ -178,6 +178,8 @@ impl Train {
         if let Some(folder) = &self.save {
             // Checked before the minutes that training takes.
             totune_keep::check_free(folder)?;
+        } else {
+            context.note(["without --save the model is not kept, only scored".to_string()]);
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
             return rerun::rerun(context, id, (folder, adapter), &self.curves);
@@ -302,7 +304,7 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
 }
 
 /// Quotes a word for a shell.
-pub(super) fn quoted(word: &str) -> String {
+pub(in crate::command) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
     if word.chars().all(is_plain) {
         word.to_string()

@@ -97,6 +97,9 @@ fn a_comma_between_labels_is_asked_about_and_one_label_in_each_row_is_a_class() 
         let (_, card) = drafted(&[file], &hints);
         assert_eq!((card.task, card.labels.len()), (Task::MultiLabel, 3));
     }
+    let topics = commas.replace("labels", "topics");
+    let (_, card) = drafted(&[("a.csv", &*topics)], &asked(Some(Task::MultiLabel), None));
+    assert_eq!(card.labels.len(), 3, "the only other column");
     // A column that is taken for the label since only it has few values.
     let few = table(
         "id,mood,shop",

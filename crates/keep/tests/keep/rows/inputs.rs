@@ -76,6 +76,24 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         .expect("a file");
     let found = evaluate(&tags.model, &mut bioes, &mut |_| ControlFlow::Continue(()));
     assert_eq!(found.expect("scores").rows, 1);
+    // So is IOB1, though each of its tags is one of BIO.
+    let scores = |text: &str| {
+        let mut source = tags.source("c.conll", text, true).expect("a file");
+        let found = evaluate(&tags.model, &mut source, &mut |_| ControlFlow::Continue(()));
+        found.expect("scores").metrics
+    };
+    assert_eq!(
+        scores("Zoë I-PER\nmill I-LOC\nhill I-LOC\n"),
+        scores("Zoë B-PER\nmill B-LOC\nhill I-LOC\n")
+    );
+    let error = tags.error("d.conll", "\nZoë B-PER\nmill B-PRE\n", true);
+    assert!(error.contains("d.conll: line 3: `B-PRE`"), "{error}");
+    let list = "{\"text\": \"A kite\"}\n{\"text\": [\"A\", \"kite\"]}\n";
+    let error = files.error("l.jsonl", list, false);
+    assert!(
+        error.contains("l.jsonl: line 2: found a list of words, expected a text"),
+        "{error}"
+    );
     let error = tags.error("a.conll", "Zoë B-PRE\n", true);
     assert!(
         error.contains("line 1: `B-PRE` is no label of the model; did you mean `B-PER`? expected"),

@@ -22,6 +22,8 @@ fn rows_without_a_label_are_not_scored() {
         error.to_string().contains("line 4: `-1` is no label"),
         "{error}"
     );
+    let decimal = "text,label\nA kite,01.0\nA mill,\n";
+    assert_eq!(scored(&files, "b.csv", decimal).expect("scores"), (1, 1));
     files.model.manifest.columns.unlabelled = Some("-1".into());
     assert_eq!(scored(&files, "a.csv", csv).expect("scores"), (1, 2));
     let null =
