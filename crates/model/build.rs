@@ -105,6 +105,10 @@ fn with_threads(build: &mut cc::Build) -> bool {
     let gcc = build.get_compiler().is_like_gnu();
     if gcc {
         build.flag("-fopenmp");
+    } else {
+        println!(
+            "cargo:warning=the C++ compiler is not GCC: totune's own loops will run on one thread"
+        );
     }
     gcc
 }

@@ -45,7 +45,7 @@ pub struct RunRow {
     pub epochs: u32,
     /// Optimiser steps taken, over all phases.
     pub steps: u64,
-    /// The reason why training ended: `epochs`, `patience`, `converged`, `diverged`; empty when the run failed before.
+    /// The reason why training ended, such as `epochs`, `plateau`, `gap` or `diverged`; empty when the run failed before.
     pub stop_reason: String,
     /// Seconds in training steps (monotonic clock).
     pub train_seconds: f64,

@@ -37,6 +37,12 @@ impl Shape {
         self.lengths[example] as usize * self.width * self.dtype.size()
     }
 
+    /// Returns true if `other` is of the same activations, whatever batches they were computed in.
+    pub fn is_of_the_same(&self, other: &Self) -> bool {
+        let of = |shape: &Self| (shape.start, shape.dtype, shape.width);
+        of(self) == of(other) && self.lengths == other.lengths
+    }
+
     /// Returns true if each example is in one batch.
     pub fn is_complete(&self) -> bool {
         let mut examples = self.batches.concat();
@@ -118,7 +124,7 @@ impl Activations {
         values
     }
 
-    /// Its shape, which tells it from that of another network or of other examples.
+    /// The shape; it differs between networks and between lists of examples.
     pub(super) fn shape(&self) -> &Shape {
         &self.shape
     }

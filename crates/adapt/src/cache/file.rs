@@ -49,7 +49,7 @@ impl CacheFile {
     /// Those of [`FrozenPass::compute`].
     pub fn get<E: Encoder>(&self, pass: &FrozenPass<E>) -> Result<Activations> {
         match self.open() {
-            Ok(found) if *found.shape() == pass.shape() => return Ok(found),
+            Ok(found) if found.shape().is_of_the_same(&pass.shape()) => return Ok(found),
             Ok(_) => note(&format!(
                 "{}: is of another network or of other examples; computed again",
                 self.path.display()

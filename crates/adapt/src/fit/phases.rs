@@ -62,13 +62,14 @@ impl Run<'_> {
     }
 
     /// Starts a phase whose passes may enter at `start`. The time to compute cached activations counts towards the
-    /// first phase that uses them.
+    /// first phase that uses them, in the first attempt.
     fn begin(&mut self, phase: usize, start: Option<EntryLayer>) {
         let paid = self.start;
         self.phase = phase;
         self.start = start;
         self.scale = 1.0;
-        let kept = self.task.train.cached(start).filter(|_| paid != start);
+        let is_first_use = paid != start && self.failed.cache_seconds.0 == 0.0;
+        let kept = self.task.train.cached(start).filter(|_| is_first_use);
         let kept = kept.map_or(0.0, CachedActivations::seconds);
         let cache_seconds = kept + std::mem::take(&mut self.probe_seconds);
         self.cache_seconds += cache_seconds;

@@ -130,7 +130,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns true if a parameter may differ from what the checkpoint of the encoder and the seed make of it.
+    /// Returns true if training or a linear probe may have changed a parameter.
     fn changes(&self, path: &str) -> bool {
         // The head may be the optimum of a linear probe.
         self.trainable.contains(path) || path.starts_with("head.")

@@ -139,9 +139,13 @@ impl Recipe {
             Strategy::TwoPhase => HEAD_EPOCHS,
             _ => 0,
         };
+        let why = match before {
+            0 => String::new(),
+            n => format!(": {n} of the head, and one in which everything is trained"),
+        };
         ensure!(
             epochs > before,
-            "epochs: found {epochs}, expected at least {}: {before} of the head, and one in which everything is trained",
+            "epochs: found {epochs}, expected at least {}{why}",
             before + 1
         );
         let adaptation = self.adaptation(encoder);

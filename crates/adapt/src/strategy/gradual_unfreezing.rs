@@ -70,12 +70,12 @@ impl Planner for GradualUnfreezing {
         Adaptation::Full(Full::new(self.lr))
     }
 
-    /// Returns one phase with only the head and one per unfrozen layer; an error if the epochs do not suffice to
-    /// unfreeze everything.
     fn missing_in(&self, architecture: &Architecture) -> Option<&'static str> {
         super::lacks_layers(architecture)
     }
 
+    /// Returns one phase with only the head and one per unfrozen layer; an error if the epochs do not suffice to
+    /// unfreeze everything.
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let openings = n_layers + usize::from(self.embeddings == Trainable::Yes);
         let before = openings * self.epochs_per_layer;

@@ -13,6 +13,9 @@ impl Training {
         if self.loss.class_weights == ClassWeights::Balanced {
             return Some("the weights of its examples");
         }
+        if self.head.reads().layers().normalised() {
+            return Some("the variance of its words, by which layers are normalised");
+        }
         match (&self.head, task) {
             (_, Task::Ordinal) => Some("the number of steps that its examples reach"),
             (HeadSpec::Tagger(tagger), _) if tagger.output == TagOutput::Softmax => {

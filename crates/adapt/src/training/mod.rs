@@ -34,7 +34,8 @@ pub struct Training {
     pub schedule: Schedule,
     /// Number of examples per step; the last batch of an epoch may be smaller.
     pub batch_size: usize,
-    /// Number of examples per batch when scoring; scores differ between sizes only by rounding.
+    /// Number of examples per batch when scoring; scores differ between sizes only by rounding, unless a head
+    /// normalises layers over the words of a batch.
     pub evaluation_batch_size: usize,
     /// Loss of a classification.
     #[serde(default)]

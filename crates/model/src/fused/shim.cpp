@@ -148,8 +148,7 @@ char *totune_time_products(double *operations, double *seconds) {
     at::cpu::init_amx(); // the permission to use tile units, where there are any
     const int64_t rows = 512, width = 256;
     *operations = 2.0 * rows * width * width;
-    // On one thread, so that neither a thread that starts late nor another program on its core decides. A region of
-    // `parallel_for` does not ensure it: within one, products took two threads in some processes.
+    // On one thread, so that neither a thread that starts late nor another program on its core decides.
     struct OneThread {
       const int before = at::get_num_threads();
       OneThread() { at::set_num_threads(1); }

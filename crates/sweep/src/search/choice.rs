@@ -1,6 +1,7 @@
 //! The choice among the trials of a cell.
 
 use anyhow::{Result, bail};
+use totune_data::more_is_better;
 use totune_record::Tables;
 
 use super::{Cell, apply};
@@ -81,7 +82,7 @@ impl Cell {
 }
 
 impl Scored {
-    /// State of a finished run by its final score on dev. For `loss` the sign is reversed.
+    /// State of a finished run by its final score on dev. The sign of an error is reversed.
     pub fn of(tables: &Tables, metric: &str) -> Result<Self> {
         let run = &tables.runs[0];
         if run.status != "ok" {
@@ -108,10 +109,10 @@ impl Scored {
         if !row.value.is_finite() {
             return Ok(Self::Worst(format!("its {metric} on dev is {}", row.value)));
         }
-        let score = if metric == "loss" {
-            -row.value
-        } else {
+        let score = if more_is_better(metric) {
             row.value
+        } else {
+            -row.value
         };
         let mut answers = tables
             .predictions

@@ -314,3 +314,25 @@ fn a_file_is_made_once_read_by_others_and_made_again_when_damaged() {
     fs::write(&path, [&whole[..], b"x"].concat()).expect("a longer file");
     assert_eq!(eight.numbers(&file), (first, 4), "with a byte too many");
 }
+
+#[test]
+fn activations_are_paid_once_however_often_a_run_begins_again() {
+    for device in devices() {
+        let mut task = eight();
+        task.dev = Some(task.test.clone());
+        let mut settings = settings(Adaptation::Frozen(Frozen::new(1e-12)), Pooling::Mean);
+        settings.epochs = 1;
+        let encoder = encoder(1, &device);
+        let start = settings.entry_layers(&encoder).expect("valid settings")[0];
+        let rows = encoded(&task.train);
+        let pass = FrozenPass::new(&encoder, &rows, start, StoredDtype::F32, 3);
+        let kept = Arc::new(pass.compute().expect("a device that works"));
+        let mut task = with_kept(&task, kept);
+        task.dev.as_mut().expect("dev").cached = task.test.cached.clone();
+        let once = run_on(&device, &task, &settings, 3);
+        settings.restarts = 2;
+        let again = run_on(&device, &task, &settings, 3);
+        assert_eq!(again.restarts, 2, "on {device:?}");
+        assert_eq!(again.cache_seconds, once.cache_seconds);
+    }
+}

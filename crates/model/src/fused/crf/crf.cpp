@@ -13,32 +13,10 @@
 #include "../shared.h"
 
 using at::Tensor;
+using totune::exponential;
 using totune::guarded;
 
 namespace {
-
-// exp(x) for x <= 0, to a few units in the last place; what is below -87 counts as -87, where exp is 1e-38. By
-// exp(n ln 2 + r) = 2^n exp(r), with a Taylor polynomial for |r| <= ln 2 / 2.
-inline float exp_below_zero(float x) {
-  x = x < -87.0f ? -87.0f : x;
-  float shifted = x * 1.44269504f + 12582912.0f; // its lowest bits are n, the nearest integer
-  float n = shifted - 12582912.0f;
-  float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
-  float p = 1.0f / 5040.0f;
-  p = p * r + 1.0f / 720.0f;
-  p = p * r + 1.0f / 120.0f;
-  p = p * r + 1.0f / 24.0f;
-  p = p * r + 1.0f / 6.0f;
-  p = p * r + 0.5f;
-  p = p * r + 1.0f;
-  p = p * r + 1.0f;
-  uint32_t bits;
-  std::memcpy(&bits, &shifted, 4);
-  bits = (bits + 127u) << 23; // what is above n's bits is shifted out
-  float scale;
-  std::memcpy(&scale, &bits, 4);
-  return p * scale;
-}
 
 // One word: from the log scores `alpha` of the tags before, with transitions `[k, k]` (from, to), the probability of
 // each tag before given the tag (`before`, `[k, k]`), and the log of the sum over them (`sums`, `[k]`).
@@ -54,7 +32,7 @@ WIDEST void advance(const float *alpha, const float *transitions, int64_t k, flo
   }
   for (int64_t i = 0; i < k; i++)
     for (int64_t j = 0; j < k; j++) before[i * k + j] -= largest[j];
-  for (int64_t i = 0; i < k * k; i++) before[i] = exp_below_zero(before[i]);
+  for (int64_t i = 0; i < k * k; i++) before[i] = exponential(before[i]);
   for (int64_t j = 0; j < k; j++) sums[j] = 0.0f;
   for (int64_t i = 0; i < k; i++)
     for (int64_t j = 0; j < k; j++) sums[j] += before[i * k + j];

@@ -1,17 +1,20 @@
 //! The two sublayers of a post-norm transformer layer (BERT), each as one operation.
 //!
-//! On the CPU with LibTorch a sublayer is one node of the graph: its products are LibTorch's, and each group of
-//! operations between them (bias and GELU; splitting heads; mask, softmax and dropout; dropout, residual and
-//! normalisation) is one pass over memory, forward and backward (`passes.cpp`). With [`Precision::Bf16`] the operands
-//! of all its products are bfloat16, those of attention included, and are stored as such for the backward pass; the
-//! scores of attention, softmax, normalisation and the residual are f32. Where bfloat16 operands are multiplied as
-//! such, the results of products other than the scores are rounded to bfloat16 once more, also the gradients of
-//! weights, which come out as f32.
+//! On the CPU with LibTorch each group of operations between two products (bias and GELU; splitting heads; mask, softmax
+//! and dropout; dropout, residual and normalisation) is one pass over memory, forward and backward. With
+//! [`Precision::Bf16`] the operands of all its products are bfloat16, those of attention included, and are stored as such
+//! for the backward pass; the scores of attention, softmax, normalisation and the residual are f32. Where bfloat16 operands
+//! are multiplied as such, the results of products other than the scores are rounded to bfloat16 once more, also the
+//! gradients of weights, which come out as f32.
 //!
-//! On other devices of LibTorch a sublayer is one node, too, made of few and large operators (`operators`). Elsewhere, with
-//! GELU by tanh, where a low-rank update drops out part of its input, and where there is an adapter or a prefix, a sublayer
-//! is made of the operations next to this folder. Like `operators`, these round only the operands of the products with
-//! weights.
+//! | device | condition | implementation |
+//! |---|---|---|
+//! | LibTorch, CPU | | `kernel/` with `sublayers.cpp` and `passes.cpp`: products of LibTorch, all else in passes of our own |
+//! | LibTorch, others | | `operators/`: one node of few and large operators |
+//! | LibTorch, any | GELU by tanh, an adapter, a prefix, or dropout before a low-rank update | `plain_…` below: the operations next to this folder |
+//! | other backends | | the same |
+//!
+//! Those that are not on the CPU, and `plain_…`, round only the operands of the products with weights.
 
 #[cfg(feature = "tch")]
 mod kernel;

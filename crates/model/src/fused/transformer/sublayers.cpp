@@ -195,7 +195,7 @@ struct Batch {
   std::vector<Row> rows;
 
   Batch(const Options &options, const Tensor &x, Tensor *const *lengths)
-      : heads(options.heads), hidden(x.size(2)), dim(hidden / heads), seq(options.seq ? options.seq : x.size(1)) {
+      : heads(options.heads), hidden(x.size(2)), dim(heads > 0 ? hidden / heads : 0), seq(options.seq ? options.seq : x.size(1)) {
     TORCH_CHECK(seq <= LONGEST, "attention: found ", seq, " tokens, expected at most ", LONGEST);
     TORCH_CHECK(heads > 0 && hidden % heads == 0, "attention: found ", heads, " heads for a width of ", hidden);
     int64_t n = options.seq ? options.batch : x.size(0);
