@@ -18,7 +18,7 @@ pub struct Level {
 const NAME: f64 = 14.0;
 const NAME_LETTER: f64 = 6.2;
 /// Points that a name may cover rather than stand a row further from its line.
-const FAR: usize = 16;
+const FAR: usize = 8;
 /// Height of its letters.
 const LETTERS: f64 = 10.0;
 
