@@ -67,6 +67,7 @@ inference on full batches | amd-avx512/peer | batch; inference | pytorch / totun
 training MiniLM on real texts | amd-avx512/peer | shuffled; training | pytorch-fused / totune
 inference on the same texts | amd-avx512/peer | shuffled; inference | pytorch / totune
 predictions for a file | amd/predict | rows | pipeline / totune
+the same | amd-avx512/predict | rows | pipeline / totune
 training MiniLM on a GPU | gpu | MiniLM, 32 x 64, training, bf16 | pytorch-compiled / totune; pytorch / totune
 training BERT-base on a GPU | gpu | BERT-base, 32 x 128, training, f32 | pytorch-compiled / totune; pytorch / totune
 pre-training a BERT | amd/pretrain | masked LM | pytorch f32 / totune f32; pytorch autocast / totune bf16

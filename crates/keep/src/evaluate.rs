@@ -9,8 +9,9 @@ use totune_stats::{PrecisionRecallF1, brier_score, expected_calibration_error, f
 
 use crate::gold::{has_label, target};
 use crate::input::Source;
+use crate::row_count::RowCount;
 use crate::stream::{Ended, predicted, windows};
-use crate::{RowCount, SavedModel, TaskFacts};
+use crate::{SavedModel, TaskFacts};
 
 /// Bins of the expected calibration error, as many as Guo et al. (2017) use.
 const CALIBRATION_BINS: usize = 15;

@@ -105,13 +105,16 @@ impl SavedModel {
 
     /// Executes [`SavedModel::predict`]; `None` where a stop was asked for meanwhile.
     pub(crate) fn predict_or_stop(&self, inputs: Vec<Input>) -> Result<Option<Vec<Prediction>>> {
-        self.predict_until(inputs, &mut || match self.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        self.predict_until(inputs, &mut || {
+            if self.stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })
     }
 
-    /// What is wrong with an input of another kind than those of training.
+    /// The problem with an input of another kind than those of training.
     pub(crate) fn other_kind(&self, input: &Input) -> Option<String> {
         let found = (input.second().is_some(), input.words().is_some());
         let expected = (self.manifest.input.is_pair, self.objective.is_about_words());

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
 
 use crate::input::{Record, Source};
 use crate::output::{Layout, Sink};
+use crate::row_count::RowCount;
 use crate::target::Target;
 use crate::{Manifest, Prediction, SavedModel};
 
@@ -25,32 +25,6 @@ pub struct Predicting {
     pub empty: RowCount,
     /// Rows with at least as many tokens as the model reads, those of an earlier process included.
     pub full: RowCount,
-}
-
-/// Number of rows of some kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowCount {
-    /// Number of such rows.
-    pub rows: usize,
-    /// Line of the first one.
-    pub first: usize,
-}
-
-impl RowCount {
-    fn add(&mut self, record: &Record) {
-        if self.rows == 0 {
-            self.first = record.line;
-        }
-        self.rows += 1;
-    }
-
-    /// Counts the rows whose prediction was made from as many tokens as the model reads.
-    pub(crate) fn add_full(&mut self, predicted: &[(Record, Prediction)]) {
-        let full = predicted
-            .iter()
-            .filter(|(_, prediction)| prediction.is_full);
-        full.for_each(|(record, _)| self.add(record));
-    }
 }
 
 /// Writes a prediction for each row of `source`, in the order of the file; `progress` receives the number of rows so

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use totune_data::sha256_hex;
 use totune_disk::check_replaceable;
 
-use crate::RowCount;
 use crate::input::Record;
+use crate::row_count::RowCount;
 
 /// Destination of predictions.
 pub struct Target<'a> {
@@ -122,7 +122,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Those of them with as many tokens as the model reads.
+    /// The rows among them with as many tokens as the model reads.
     pub(crate) fn full(&self) -> RowCount {
         match &self.to {
             To::File(part) if part.resumes => part.done.full,

@@ -149,7 +149,7 @@ pub fn product_speeds() -> Option<[f64; 3]> {
     message.is_null().then_some(speeds)
 }
 
-/// The norm of f32 tensors in main memory together.
+/// The norm of f32 tensors on the CPU together.
 pub fn norm(tensors: &[Tensor]) -> f64 {
     let mut norm = 0.0;
     // SAFETY: live tensors; one number is written.

@@ -178,9 +178,10 @@ impl Evidence {
     ) {
         let units = (a.unit(), b.unit());
         let is_single = a.n() == 1 || b.n() == 1;
-        let of_both = match units.0 == units.1 || is_single {
-            true => "",
-            false => "; those of both are compared",
+        let of_both = if units.0 == units.1 || is_single {
+            ""
+        } else {
+            "; those of both are compared"
         };
         let label = format!(
             "{title_a} \u{2212} {title_b} ({} against {}{of_both})",

@@ -153,7 +153,8 @@ fn shared_its_machine(run: &RunRow) -> bool {
         || (device(run).starts_with("cuda") && run.load_average.is_some_and(others))
 }
 
-/// What seconds depend on: `cpu, 2 threads`, `cuda (NVIDIA H200)`. It does not matter which of the GPUs of a machine it was.
+/// The kind of device that seconds depend on: `cpu, 2 threads`, `cuda (NVIDIA H200)`. It does not matter which of the GPUs
+/// of a machine it was.
 pub(crate) fn device(run: &RunRow) -> String {
     let (name, description) = run.device.split_once(' ').unwrap_or((&run.device, ""));
     let kind = name.split(':').next().unwrap_or_default();

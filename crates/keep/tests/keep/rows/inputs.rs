@@ -69,6 +69,16 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         let error = files.error(name, text, labelled);
         assert!(error.contains(expected), "{name}: {error}");
     }
+    let list = "{\"text\": \"A kite\"}\n{\"text\": [\"A\", \"kite\"]}\n";
+    let error = files.error("l.jsonl", list, false);
+    assert!(
+        error.contains("l.jsonl: line 2: found a list of words, expected a text"),
+        "{error}"
+    );
+}
+
+#[test]
+fn tags_of_another_scheme_are_converted_and_wrong_ones_named() {
     let tags = Files::new(Task::Tagging, &sentences());
     // Another scheme is converted to BIO.
     let mut bioes = tags
@@ -88,12 +98,6 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
     );
     let error = tags.error("d.conll", "\nZoë B-PER\nmill B-PRE\n", true);
     assert!(error.contains("d.conll: line 3: `B-PRE`"), "{error}");
-    let list = "{\"text\": \"A kite\"}\n{\"text\": [\"A\", \"kite\"]}\n";
-    let error = files.error("l.jsonl", list, false);
-    assert!(
-        error.contains("l.jsonl: line 2: found a list of words, expected a text"),
-        "{error}"
-    );
     let error = tags.error("a.conll", "Zoë B-PRE\n", true);
     assert!(
         error.contains("line 1: `B-PRE` is no label of the model; did you mean `B-PER`? expected"),

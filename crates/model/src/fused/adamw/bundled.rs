@@ -10,11 +10,13 @@ use super::{GradientNorm, Norm};
 use crate::fused::libtorch::{in_main_memory, owns, raw};
 use crate::fused::shim;
 
-/// How clipping goes on after the norm.
+/// State of clipping once the norm is known.
+// There is one in a step.
+#[expect(clippy::large_enum_variant)]
 pub enum Clipped {
     /// The gradients are scaled, where they have to be.
     Done(GradientNorm),
-    /// The norm of gradients in main memory, which are not scaled yet.
+    /// The norm of gradients on the CPU, which are not scaled yet.
     Norm(f64),
 }
 

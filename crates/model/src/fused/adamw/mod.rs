@@ -202,6 +202,8 @@ fn update<const D: usize>(
 #[derive(Debug)]
 pub struct GradientNorm(Norm);
 
+// There is one in a step.
+#[cfg_attr(feature = "tch", expect(clippy::large_enum_variant))]
 #[derive(Debug)]
 enum Norm {
     Known(f64),
@@ -223,7 +225,7 @@ impl GradientNorm {
 /// Scales all gradients by `max / (norm + 1e-6)` where that is below one, as PyTorch's `clip_grad_norm_`; returns the
 /// norm of all gradients together before clipping. Without `max` it only measures.
 ///
-/// In main memory the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
+/// On the CPU the norm is known at once, and gradients below `max`, or of a norm that is not finite, are left alone.
 /// On a GPU they are multiplied by a factor of at most one that the device computes, so that nothing waits for it.
 /// A norm that f32 can hold is found although its square overflows, where PyTorch has an infinite one and makes all
 /// gradients zero.
@@ -233,14 +235,13 @@ pub fn clip_global_norm<M: Module>(
     max: Option<f64>,
 ) -> GradientNorm {
     #[cfg(feature = "tch")]
-    let known = match bundled::clip(module, grads, max) {
+    let norm = match bundled::clip(module, grads, max) {
         Some(bundled::Clipped::Done(norm)) => return norm,
-        Some(bundled::Clipped::Norm(norm)) => Some(norm),
-        None => None,
+        Some(bundled::Clipped::Norm(norm)) => norm,
+        None => global_norm(module, grads),
     };
     #[cfg(not(feature = "tch"))]
-    let known = None;
-    let norm = known.unwrap_or_else(|| global_norm(module, grads));
+    let norm = global_norm(module, grads);
     if let Some(max) = max {
         let scale = max / (norm + 1e-6);
         if norm.is_finite() && scale < 1.0 {

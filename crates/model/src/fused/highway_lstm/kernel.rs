@@ -38,7 +38,7 @@ pub fn highway_lstm(
 ) -> [Tensor<3>; 2] {
     let [_, hidden] = state.dims();
     let steps = |way| Steps {
-        mask: mask.map(|mask| held(mask)),
+        mask: mask.map(held),
         way,
         reversed: c_int::from(order == Order::Backward),
     };

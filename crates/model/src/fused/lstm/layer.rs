@@ -20,7 +20,7 @@ impl Layer {
     pub fn new(x: &Tensor<3>, mask: Option<&Tensor<2>>, weights: &[&LstmWeights]) -> Self {
         let tracked = weights.iter().any(|w| w.weight_ih.is_autodiff());
         Self {
-            mask: mask.map(|mask| held(mask)),
+            mask: mask.map(held),
             tracked: tracked || x.is_autodiff(),
         }
     }
