@@ -67,15 +67,19 @@ inference on full batches | amd-avx512/peer | batch; inference | pytorch / totun
 training MiniLM on real texts | amd-avx512/peer | shuffled; training | pytorch-fused / totune
 inference on the same texts | amd-avx512/peer | shuffled; inference | pytorch / totune
 predictions for a file | amd/predict | rows | pipeline / totune
-the same | amd-avx512/predict | rows | pipeline / totune
+predictions for a file | amd-avx512/predict | rows | pipeline / totune
 training MiniLM on a GPU | gpu | MiniLM, 32 x 64, training, bf16 | pytorch-compiled / totune; pytorch / totune
 training BERT-base on a GPU | gpu | BERT-base, 32 x 128, training, f32 | pytorch-compiled / totune; pytorch / totune
 pre-training a BERT | amd/pretrain | masked LM | pytorch f32 / totune f32; pytorch autocast / totune bf16
 pre-training an ELMo | amd/pretrain | biLM | pytorch f32 / totune f32; pytorch autocast / totune bf16
 a step of LoRA, f32 | amd/peft | LoRA, f32 | peft / totune
+a step of LoRA, f32 | amd-avx512/peft | LoRA, f32 | peft / totune
 a step of LoRA, bf16 | amd/peft | LoRA, bf16 | peft / totune
+a step of LoRA, bf16 | amd-avx512/peft | LoRA, bf16 | peft / totune
 a step of BitFit, f32 | amd/peft | BitFit, f32 | pytorch / totune
+a step of BitFit, f32 | amd-avx512/peft | BitFit, f32 | pytorch / totune
 a step of BitFit, bf16 | amd/peft | BitFit, bf16 | pytorch / totune
+a step of BitFit, bf16 | amd-avx512/peft | BitFit, bf16 | pytorch / totune
 an epoch of the last layer | cache | last-1 | totune, not cached / totune, cached
 BiMPM's matching | heads | BiMPM; training | pytorch / totune
 BiMPM's matching | amd-avx512/heads | BiMPM; training | pytorch / totune
