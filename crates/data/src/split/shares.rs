@@ -74,6 +74,7 @@ impl Dataset {
             }
             (false, Some((label, 1))) => format!("label `{label}` has 1 example"),
             (false, Some((label, few))) => format!("label `{label}` has {few} examples"),
+            (false, None) if all == 1 => "1 example".to_string(),
             (false, None) => format!("{all} examples"),
         };
         format!(

@@ -48,15 +48,15 @@ fn broken_tab_separated_values_are_refused_with_their_line() {
         &[
             (
                 b"text\tlabel\na\t0\nb\n",
-                "toy.txt: line 3: 1 fields; expected 2: `text`, `label`",
+                "toy.txt: line 3: fields: found 1, expected 2: `text`, `label`",
             ),
             (
                 b"text\tlabel\na\tb\t0\n",
-                "toy.txt: line 2: 3 fields; expected 2: `text`, `label`",
+                "toy.txt: line 2: fields: found 3, expected 2: `text`, `label`",
             ),
             (
                 b"text\tlabel\r\na\t0\r\nb\t0\r\rc\t1\n",
-                "toy.txt: line 3: 3 fields; expected 2: `text`, `label`",
+                "toy.txt: line 3: fields: found 3, expected 2: `text`, `label`",
             ),
             (
                 b"text,label\na,0\n",
@@ -72,7 +72,7 @@ fn broken_tab_separated_values_are_refused_with_their_line() {
         "kind = 'tsv', header = ['label', 'star', 'text']",
         &[(
             b"0\t\ta\n1\tb\n",
-            "toy.txt: line 2: 2 fields; expected 3: `label`, `star`, `text`",
+            "toy.txt: line 2: fields: found 2, expected 3: `label`, `star`, `text`",
         )],
     );
 }
@@ -238,7 +238,7 @@ fn rows_are_chosen_by_values_and_by_lists_and_numbered_as_they_are_kept() {
         ),
         (
             "only = { path = 'list.tsv', columns = ['text', 'part'] }",
-            "list.tsv: line 1: 1 fields; expected 2: `text`, `part`",
+            "list.tsv: line 1: fields: found 1, expected 2: `text`, `part`",
         ),
     ] {
         assert_eq!(load(&tsv(file), "", bytes).expect_err(file), expected);

@@ -368,7 +368,7 @@ impl Source {
                 self.fields.at(
                     &record,
                     &format!(
-                        "{found} fields, expected {expected}: {}",
+                        "fields: found {found}, expected {expected}: {}",
                         quoted(&self.header)
                     )
                 )

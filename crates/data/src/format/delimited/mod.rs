@@ -124,7 +124,7 @@ impl Delimited {
                 let names = quoted(names.iter().map(String::as_str));
                 return Err(error((
                     line,
-                    format!("{found} fields; expected {expected}: {names}"),
+                    format!("fields: found {found}, expected {expected}: {names}"),
                 )));
             }
             let fields = kept

@@ -130,10 +130,7 @@ fn fields_beyond_the_last_column_are_left_out_where_that_is_declared() {
     ] {
         let error = read(format, bytes).expect_err("a ragged row");
         assert_eq!(error.line, 2);
-        assert!(
-            error.problem.ends_with(" fields; expected 2: `a`, `b`"),
-            "{error}"
-        );
+        assert!(error.problem.ends_with(", expected 2: `a`, `b`"), "{error}");
     }
 }
 

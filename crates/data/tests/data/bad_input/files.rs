@@ -105,12 +105,12 @@ fn a_broken_file_is_refused_with_its_line_what_was_found_and_what_was_expected()
         (
             "too few fields",
             b"id,text,label\n1,one,0\n2,two\n",
-            "toy.csv: line 3: 2 fields; expected 3: `id`, `text`, `label`",
+            "toy.csv: line 3: fields: found 2, expected 3: `id`, `text`, `label`",
         ),
         (
             "too many fields",
             b"id,text,label\n1,one,0\r\n2,two,2,1\n",
-            "toy.csv: line 3: 4 fields; expected 3: `id`, `text`, `label`",
+            "toy.csv: line 3: fields: found 4, expected 3: `id`, `text`, `label`",
         ),
         (
             "another separator",

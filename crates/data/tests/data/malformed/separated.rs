@@ -21,52 +21,52 @@ fn csv() {
             (
                 "a field missing",
                 b"a,b\n1\n",
-                "line 2: 1 fields; expected 2: `a`, `b`",
+                "line 2: fields: found 1, expected 2: `a`, `b`",
             ),
             (
                 "a field too many",
                 b"a,b\n1,2,3\n",
-                "line 2: 3 fields; expected 2",
+                "line 2: fields: found 3, expected 2",
             ),
             (
                 "a separator at the end",
                 b"a,b\n1,2,\n",
-                "line 2: 3 fields; expected 2",
+                "line 2: fields: found 3, expected 2",
             ),
             (
                 "a separator at the end of the header",
                 b"a,b,\n1,2\n",
-                "line 2: 2 fields; expected 3: `a`, `b`, ``",
+                "line 2: fields: found 2, expected 3: `a`, `b`, ``",
             ),
             (
                 "a last row cut short",
                 b"a,b\n1,2\n3",
-                "line 3: 1 fields; expected 2",
+                "line 3: fields: found 1, expected 2",
             ),
             (
                 "a space is a field",
                 b"a,b\n1,2\n \n",
-                "line 3: 1 fields; expected 2",
+                "line 3: fields: found 1, expected 2",
             ),
             (
                 "a short row after one of two lines",
                 b"a,b\n\"1\n\",2\n3\n",
-                "line 4: 1 fields; expected 2",
+                "line 4: fields: found 1, expected 2",
             ),
             (
                 "a short row after blank lines",
                 b"a,b\n\n\n3\n",
-                "line 4: 1 fields; expected 2",
+                "line 4: fields: found 1, expected 2",
             ),
             (
                 "a short row after old line ends",
                 b"a,b\r1,2\r3\r",
-                "line 3: 1 fields; expected 2",
+                "line 3: fields: found 1, expected 2",
             ),
             (
                 "a short row after lines of two characters",
                 b"a,b\r\n1,2\r\n3\r\n",
-                "line 3: 1 fields",
+                "line 3: fields: found 1",
             ),
             (
                 "a quote never closed",
@@ -176,47 +176,47 @@ fn tsv() {
             (
                 "spaces for tabs",
                 b"a\tb\n1 2\n",
-                "line 2: 1 fields; expected 2: `a`, `b`",
+                "line 2: fields: found 1, expected 2: `a`, `b`",
             ),
             (
                 "commas for tabs",
                 b"a\tb\n1,2\n",
-                "line 2: 1 fields; expected 2",
+                "line 2: fields: found 1, expected 2",
             ),
             (
                 "a tab too many",
                 b"a\tb\n1\t2\t\n",
-                "line 2: 3 fields; expected 2",
+                "line 2: fields: found 3, expected 2",
             ),
             (
                 "two tabs between fields",
                 b"a\tb\n1\t\t2\n",
-                "line 2: 3 fields; expected 2",
+                "line 2: fields: found 3, expected 2",
             ),
             (
                 "a quote that encloses nothing",
                 b"a\tb\n\"1\t2\"\t3\n",
-                "line 2: 3 fields; expected 2",
+                "line 2: fields: found 3, expected 2",
             ),
             (
                 "a line break within a field",
                 b"a\tb\n\"1\n2\"\t3\n",
-                "line 2: 1 fields; expected 2",
+                "line 2: fields: found 1, expected 2",
             ),
             (
                 "a last row cut short",
                 b"a\tb\n1\t2\n3",
-                "line 3: 1 fields; expected 2",
+                "line 3: fields: found 1, expected 2",
             ),
             (
                 "a short row after blank lines",
                 b"a\tb\n\n\r\n3\r\n",
-                "line 4: 1 fields; expected 2",
+                "line 4: fields: found 1, expected 2",
             ),
             (
                 "old line ends",
                 b"a\tb\r1\t2\n3\n",
-                "line 2: 1 fields; expected 3: `a`, `b\r1`, `2`",
+                "line 2: fields: found 1, expected 3: `a`, `b\r1`, `2`",
             ),
             (
                 "Latin-1",
@@ -226,7 +226,7 @@ fn tsv() {
             (
                 "a page of HTML",
                 b"<html>\n<a>\t</a>\n",
-                "line 2: 2 fields; expected 1: `<html>`",
+                "line 2: fields: found 2, expected 1: `<html>`",
             ),
         ],
     );
@@ -236,7 +236,7 @@ fn tsv() {
             (
                 "a field missing",
                 b"a\tb\n1\n",
-                "line 2: 1 fields; expected 2",
+                "line 2: fields: found 1, expected 2",
             ),
             ("nothing", b"", "line 1: .. empty; expected a header line"),
         ],
@@ -246,7 +246,7 @@ fn tsv() {
         &[(
             "a tab for a bar",
             b"a|b\n1\t2\n",
-            "line 2: 1 fields; expected 2: `a`, `b`",
+            "line 2: fields: found 1, expected 2: `a`, `b`",
         )],
     );
 }
@@ -275,12 +275,12 @@ fn quora() {
             (
                 "a field missing after two lines",
                 b"a\tb\n\"1\n2\"\tx\n\"3\"\n",
-                "line 4: 1 fields; expected 2",
+                "line 4: fields: found 1, expected 2",
             ),
             (
                 "a field too many",
                 b"a\tb\n\"1\"\t\"2\"\t\"3\"\n",
-                "line 2: 3 fields; expected 2",
+                "line 2: fields: found 3, expected 2",
             ),
             (
                 "Latin-1 after two lines",
@@ -299,12 +299,12 @@ fn yahoo() {
             (
                 "a field missing",
                 b"\"1\",\"t\",\"c\"\n",
-                "line 1: 3 fields; expected 4: `class`, `title`",
+                "line 1: fields: found 3, expected 4: `class`, `title`",
             ),
             (
                 "a field too many",
                 b"\"1\",\"t\",\"c\",\"a\",\"x\"\n",
-                "line 1: 5 fields; expected 4",
+                "line 1: fields: found 5, expected 4",
             ),
             (
                 "quotes escaped by a backslash",
@@ -319,12 +319,12 @@ fn yahoo() {
             (
                 "cut after a separator",
                 b"\"1\",\"t\",\n",
-                "line 1: 3 fields; expected 4",
+                "line 1: fields: found 3, expected 4",
             ),
             (
                 "a line of text",
                 b"1,t,c,a\nmore\n",
-                "line 2: 1 fields; expected 4",
+                "line 2: fields: found 1, expected 4",
             ),
             (
                 "Latin-1",

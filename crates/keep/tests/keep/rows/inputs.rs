@@ -22,7 +22,7 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
             "b.csv",
             "text,x\na\n",
             false,
-            "b.csv: line 2: 1 fields, expected 2: `text`, `x`",
+            "b.csv: line 2: fields: found 1, expected 2: `text`, `x`",
         ),
         (
             "b.csv",
