@@ -81,6 +81,7 @@ a step of BitFit, f32 | amd-avx512/peft | BitFit, f32 | pytorch / totune
 a step of BitFit, bf16 | amd/peft | BitFit, bf16 | pytorch / totune
 a step of BitFit, bf16 | amd-avx512/peft | BitFit, bf16 | pytorch / totune
 an epoch of the last layer | cache | last-1 | totune, not cached / totune, cached
+an epoch of the last layer | amd-avx512/cache | last-1 | totune, not cached / totune, cached
 BiMPM's matching | heads | BiMPM; training | pytorch / totune
 BiMPM's matching | amd-avx512/heads | BiMPM; training | pytorch / totune
 highway LSTMs | amd-avx512/heads | highway | pytorch / totune
@@ -119,6 +120,7 @@ ELMo's recurrence in inference (AMD, AVX-512) | amd-avx512/elmo | original; infe
 logistic regression | probes | logistic | faster
 logistic regression over frozen vectors (AMD, AVX-512) | amd-avx512/probes | logistic | faster
 epochs of the last layers | cache | last- | faster
+the same (AMD, AVX-512) | amd-avx512/cache | last- | faster
 at most 0.80 of PyTorch's operators | operators | batch | operators
 at least as fast as `torch.compile` | gpu | training | faster";
 
