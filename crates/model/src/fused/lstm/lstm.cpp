@@ -6,11 +6,11 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
+#include "../levels.h"
 #include "../products.h"
 #include "../shared.h"
 #include "rows.h"
@@ -31,19 +31,7 @@ const Kernels *level(int i) {
   return i == 0 ? &totune::rows_default : nullptr;
 }
 
-const Kernels *widest() {
-  for (int i = 2; i > 0; i--)
-    if (level(i)) return level(i);
-  return level(0);
-}
-
-std::atomic<const Kernels *> chosen{nullptr};
-
-const Kernels &kernels() {
-  const Kernels *found = chosen;
-  if (!found) chosen = found = widest();
-  return *found;
-}
+totune::Widest<Kernels, level> kernels;
 
 // The real steps of a batch, row after row.
 struct Layout {
@@ -133,19 +121,14 @@ Tensor packed(const Tensor &weights, int64_t (*size)(int64_t), void (*pack)(cons
 
 extern "C" {
 
-// Takes the kernels of level 0, 1 or 2 from now on, for tests; whether there are such.
-int totune_lstm_level(int i) {
-  const Kernels *found = level(i);
-  if (found) chosen = found;
-  return found != nullptr;
-}
+int totune_lstm_level(int i) { return kernels.take(i); }
 
 // Inputs: x [b, n, in], and for each direction weight_ih, weight_hh, bias_ih, bias_hh. `mask` [b, n] or null. Out: the
 // states [b, n, directions * hidden], and for `keep` the tokens' x, and for each direction gates, cells and states before.
 char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, int keep, int way, Tensor **out) {
   return guarded([&] {
     TORCH_CHECK(inputs[0]->scalar_type() == at::kFloat, "lstm: expected f32");
-    const Kernels &kernel = kernels();
+    const Kernels &kernel = *kernels.get();
     Layout layout(*inputs[0], mask);
     Tensor x = layout.pack(*inputs[0]);
     int64_t hidden = inputs[2]->size(1);
@@ -194,7 +177,7 @@ char *totune_lstm_forward(Tensor *const *inputs, int directions, Tensor *mask, i
 char *totune_lstm_backward(Tensor *const *inputs, int directions, Tensor *mask, Tensor *const *saved, Tensor *grad,
                            int want_x, int want_weights, int way, Tensor **out) {
   return guarded([&] {
-    const Kernels &kernel = kernels();
+    const Kernels &kernel = *kernels.get();
     Layout layout(*inputs[0], mask);
     Tensor d_states = layout.pack(*grad);
     const Tensor &x = *saved[0];

@@ -4,10 +4,10 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <array>
-#include <atomic>
 #include <functional>
 #include <vector>
 
+#include "../levels.h"
 #include "../products.h"
 #include "../shared.h"
 #include "passes.h"
@@ -41,19 +41,7 @@ const Passes *level(int i) {
   return i == 0 ? passes_default : nullptr;
 }
 
-const Passes *widest() {
-  for (int i = 2; i > 0; i--)
-    if (level(i)) return level(i);
-  return level(0);
-}
-
-std::atomic<const Passes *> chosen{nullptr};
-
-const Passes *passes() {
-  const Passes *found = chosen;
-  if (!found) chosen = found = widest();
-  return found;
-}
+Widest<Passes, level> passes;
 
 // Blocks whose sums of columns are added up in order: as many whatever the number of threads, so that this does not
 // change a sum.
@@ -68,7 +56,7 @@ Tensor numbers(const Tensor &x, int64_t n) {
 class Layer {
 public:
   explicit Layer(const Options &options)
-      : options(options), pass(passes()[options.format]), half(options.format == HALF) {}
+      : options(options), pass(passes.get()[options.format]), half(options.format == HALF) {}
 
   const Options &options;
   const Passes &pass;
@@ -256,12 +244,7 @@ Tensor wanted_or_none(int wanted, const std::function<Tensor()> &f) { return wan
 
 extern "C" {
 
-// Takes the passes of level 0, 1 or 2 from now on, for tests; whether there are such.
-int totune_passes_level(int i) {
-  const Passes *found = level(i);
-  if (found) chosen = found;
-  return found != nullptr;
-}
+int totune_passes_level(int i) { return passes.take(i); }
 
 // `in`: x, inner weight and bias, outer weight and bias, scale, shift. `out`: the result, and with `keep` what
 // totune_feed_forward_backward reads.
