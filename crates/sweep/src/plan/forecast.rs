@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::{Plan, RunSpec, State};
 
 /// Remaining time of a plan, by kind of run: runs that differ only in the seed, the fold and the values that a search
-/// chose take equally long. Runs that wait for a search count, those that share the machine with others do not.
+/// chose take equally long. A kind takes the median of its runs, since some share the machine with other work or were
+/// resumed. Runs that wait for a search count, those that run side by side do not.
 #[derive(Debug, Default)]
 pub struct Forecast {
     kinds: BTreeMap<Kind, Times>,
@@ -24,19 +25,19 @@ struct Kind {
 
 #[derive(Debug, Default)]
 struct Times {
-    seconds: f64,
-    ended: usize,
+    /// Of each run that has ended.
+    seconds: Vec<f64>,
     open: usize,
     /// Expected seconds of the current run, from its steps so far.
     expected: Option<f64>,
 }
 
 impl Times {
-    /// Seconds and number of the runs that an estimate can build on.
-    fn known(&self) -> Option<(f64, usize)> {
-        match self.ended {
-            0 => self.expected.map(|seconds| (seconds, 1)),
-            ended => Some((self.seconds, ended)),
+    /// Seconds of the runs that an estimate can build on.
+    fn known(&self) -> &[f64] {
+        match self.seconds.as_slice() {
+            [] => self.expected.as_slice(),
+            ended => ended,
         }
     }
 }
@@ -60,8 +61,7 @@ impl Forecast {
             let times = forecast.kinds.entry(Kind::of(&run.spec)).or_default();
             times.open += usize::from(run.will_run || run.state == State::Waiting);
             if let Some(seconds) = run.seconds {
-                times.seconds += seconds;
-                times.ended += 1;
+                times.seconds.push(seconds);
             }
         }
         forecast
@@ -91,8 +91,7 @@ impl Forecast {
     pub fn ended(&mut self, spec: &RunSpec, took: Duration) {
         if !spec.runs_in_parallel() {
             let times = self.kinds.entry(Kind::of(spec)).or_default();
-            times.seconds += took.as_secs_f64();
-            times.ended += 1;
+            times.seconds.push(took.as_secs_f64());
         }
     }
 
@@ -100,25 +99,24 @@ impl Forecast {
     /// finished run is taken to be like those that share most of dataset, encoder and adaptation with it.
     pub fn left(&self) -> Option<Duration> {
         let open = self.kinds.iter().filter(|(_, times)| times.open > 0);
-        let seconds = open.map(|(kind, times)| Some(self.mean(kind)? * times.open as f64));
+        let seconds = open.map(|(kind, times)| Some(self.typical(kind)? * times.open as f64));
         seconds.sum::<Option<f64>>().map(Duration::from_secs_f64)
     }
 
-    fn mean(&self, kind: &Kind) -> Option<f64> {
+    /// The median seconds of the runs that are most like those of `kind`.
+    fn typical(&self, kind: &Kind) -> Option<f64> {
         let likeness = |other: &Kind| {
             let same = kind.near.iter().zip(&other.near);
             let same = same.filter(|(a, b)| a == b).count();
             (other == kind, same)
         };
         let kinds = self.kinds.iter();
-        let known = kinds.filter_map(|(other, times)| Some((likeness(other), times.known()?)));
-        let known: Vec<_> = known.collect();
+        let known = kinds.map(|(other, times)| (likeness(other), times.known()));
+        let known: Vec<_> = known.filter(|(_, runs)| !runs.is_empty()).collect();
         let most = known.iter().map(|(likeness, _)| *likeness).max()?;
         let like = known.iter().filter(|(likeness, _)| *likeness == most);
-        let (seconds, runs) = like.fold((0.0, 0), |(seconds, runs), (_, (more, n))| {
-            (seconds + more, runs + n)
-        });
-        Some(seconds / runs as f64)
+        let runs: Vec<f64> = like.flat_map(|(_, runs)| *runs).copied().collect();
+        Some(totune_stats::quartiles(&runs)[2])
     }
 }
 
@@ -126,15 +124,14 @@ impl Forecast {
 mod tests {
     use super::*;
 
-    fn forecast(kinds: &[([&str; 3], f64, usize, usize)]) -> Forecast {
-        let of = |(near, seconds, ended, open): &([&str; 3], f64, usize, usize)| {
+    fn forecast(kinds: &[([&str; 3], &[f64], usize)]) -> Forecast {
+        let of = |(near, seconds, open): &([&str; 3], &[f64], usize)| {
             let kind = Kind {
                 near: near.map(str::to_string).to_vec(),
                 exact: near.join(" "),
             };
             let times = Times {
-                seconds: *seconds,
-                ended: *ended,
+                seconds: seconds.to_vec(),
                 open: *open,
                 expected: None,
             };
@@ -155,19 +152,26 @@ mod tests {
         let (frozen, full) = (["sst-2", "bert", "frozen"], ["sst-2", "bert", "full"]);
         let elmo = ["sst-2", "elmo", "full"];
         // Two of 10 s each and one of 100 s are left.
-        let known = forecast(&[(frozen, 30.0, 3, 2), (full, 100.0, 1, 1)]);
+        let known = forecast(&[(frozen, &[10.0, 10.0, 10.0], 2), (full, &[100.0], 1)]);
         assert_eq!(seconds(&known), Some(120.0));
         // ELMo shares the dataset with both, and the adaptation with one.
-        let new = forecast(&[(frozen, 30.0, 3, 0), (full, 100.0, 1, 0), (elmo, 0.0, 0, 2)]);
+        let new = forecast(&[(frozen, &[10.0], 0), (full, &[100.0], 0), (elmo, &[], 2)]);
         assert_eq!(seconds(&new), Some(200.0));
-        assert_eq!(seconds(&forecast(&[(full, 0.0, 0, 2)])), None);
+        assert_eq!(seconds(&forecast(&[(full, &[], 2)])), None);
+    }
+
+    #[test]
+    fn a_run_that_shared_the_machine_with_other_work_does_not_count_for_all() {
+        let full = ["sst-2", "bert", "full"];
+        let left = forecast(&[(full, &[10.0, 900.0, 12.0], 2)]);
+        assert_eq!(seconds(&left), Some(24.0));
     }
 
     #[test]
     fn the_run_at_hand_says_how_long_others_of_its_kind_will_take() {
         let full = ["sst-2", "bert", "full"];
         let mut forecast =
-            forecast(&[(["sst-2", "bert", "frozen"], 10.0, 1, 0), (full, 0.0, 0, 3)]);
+            forecast(&[(["sst-2", "bert", "frozen"], &[10.0], 0), (full, &[], 3)]);
         assert_eq!(seconds(&forecast), Some(30.0));
         forecast.current = forecast
             .kinds
