@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use totune_adapt::{DataFacts, Examples, Outcome, Recipe, Strategy, Switch};
 use totune_data::{Joined, Task};
 use totune_keep::{
-    ColumnNames, DatasetFacts, Layout, ReadOptions, SavedModel, Source, Target, TaskFacts,
+    DatasetFacts, Layout, LayoutFacts, ReadOptions, SavedModel, Source, Target, TaskFacts,
     TrainedModel, predict, save,
 };
 use totune_model::Classifier;
@@ -155,12 +155,12 @@ fn write(case: &Predicting, worker: &Worker) -> Result<()> {
             values: Vec::new(),
         },
         metrics: vec!["accuracy".to_string()],
-        columns: ColumnNames {
+        layout: LayoutFacts {
             text: vec!["text".to_string()],
             label: Joined::One("label".to_string()),
             label_separator: None,
             join: " ".to_string(),
-            ..ColumnNames::default()
+            ..LayoutFacts::default()
         },
         dataset: DatasetFacts::default(),
         adapter: Switch::Off,

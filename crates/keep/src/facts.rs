@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use totune_adapt::InputEncoding;
-use totune_data::format::Format;
+use totune_data::format::{Delimited, Format};
 use totune_data::{Card, Dataset, Example, Joined, Layout, Pairs, Task, WordContext};
 
 /// Task of a model.
@@ -47,10 +47,10 @@ pub enum TaskFacts {
     },
 }
 
-/// Names of columns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Layout of the training file, by which other files of the same layout are read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct ColumnNames {
+pub struct LayoutFacts {
     /// The text, or several columns that are joined; for tagging, the words.
     pub text: Vec<String>,
     /// The second text of a pair.
@@ -66,9 +66,12 @@ pub struct ColumnNames {
     pub unlabelled: Option<String>,
     /// Separator of joined columns.
     pub join: String,
-    /// The names of all columns in file order, where the training file has no header line.
+    /// The format of the training file, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub header: Option<Vec<String>>,
+    pub format: Option<Format>,
+    /// True if white space at the end of texts is removed.
+    #[serde(default)]
+    pub trim_end: bool,
 }
 
 /// Input format of a model.
@@ -173,8 +176,8 @@ impl TaskFacts {
     }
 }
 
-impl ColumnNames {
-    /// Names of the columns of a dataset's training file in this layout.
+impl LayoutFacts {
+    /// The facts of a dataset's training file in this layout.
     pub fn of(layout: &Layout) -> Self {
         let columns = layout.columns_of("train");
         Self {
@@ -187,10 +190,18 @@ impl ColumnNames {
             label_separator: columns.label_separator.clone(),
             unlabelled: layout.unlabelled.clone(),
             join: columns.join.clone(),
-            header: match layout.format_of("train") {
-                Format::Csv(settings) | Format::Tsv(settings) => settings.header.clone(),
-                _ => None,
-            },
+            format: Some(layout.format_of("train").clone()),
+            trim_end: layout.trim_end,
         }
+    }
+
+    /// Separator and settings of delimited text, where the training file is of that.
+    pub(crate) fn delimited(&self) -> Option<(char, &Delimited)> {
+        let (own, settings) = match &self.format {
+            Some(Format::Csv(settings)) => (',', settings),
+            Some(Format::Tsv(settings)) => ('\t', settings),
+            _ => return None,
+        };
+        Some((settings.separator.unwrap_or(own), settings))
     }
 }

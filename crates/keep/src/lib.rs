@@ -35,7 +35,7 @@ mod weights;
 
 pub use adapter::check_adapter;
 pub use evaluate::{Evaluated, evaluate};
-pub use facts::{ColumnNames, InputFacts, TaskFacts};
+pub use facts::{InputFacts, LayoutFacts, TaskFacts};
 pub use input::{Columns, Kind, ReadOptions, Source};
 pub use manifest::{DatasetFacts, EncoderFacts, Manifest, SavedAs, ScoreFacts, TrainingFacts};
 pub use output::Layout;

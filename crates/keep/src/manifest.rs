@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use totune_adapt::{Objective, Training};
 use totune_model::{Architecture, HeadSpec};
 
-use crate::facts::{ColumnNames, InputFacts, TaskFacts};
+use crate::facts::{InputFacts, LayoutFacts, TaskFacts};
 
 /// File that marks a folder as a saved model.
 pub(crate) const FILE: &str = "totune.json";
@@ -32,8 +32,8 @@ pub struct Manifest {
     pub task: TaskFacts,
     /// Metrics to report, the main one first.
     pub metrics: Vec<String>,
-    /// Names of the columns of the training file.
-    pub columns: ColumnNames,
+    /// Layout of the training file.
+    pub layout: LayoutFacts,
     /// Input format.
     pub input: InputFacts,
     /// The pretrained part.

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::{Map, Value};
 use totune_data::{Target, label_sets};
 
-use crate::input::{Kind, Object, Record, Row, Source, is_word};
+use crate::input::{Kind, Object, Record, Row, Source};
 use crate::{Manifest, Prediction};
 
 /// Format of predictions.
@@ -136,7 +136,7 @@ impl<'a> Sink<'a> {
             }
             Layout::Words => {
                 for (record, prediction) in window {
-                    self.words(&mut out, record, prediction)?;
+                    self.words(&mut out, source, (record, prediction))?;
                 }
             }
         }
@@ -190,15 +190,22 @@ impl<'a> Sink<'a> {
         Ok(Object::of(&own).with(&more))
     }
 
-    fn words(&self, out: &mut Vec<u8>, record: &Record, prediction: &Prediction) -> Result<()> {
+    fn words(
+        &self,
+        out: &mut Vec<u8>,
+        source: &Source,
+        (record, prediction): (&Record, &Prediction),
+    ) -> Result<()> {
         let Row::Sentence(lines) = &record.row else {
             unreachable!("only words come out as words");
         };
         let mut tags = prediction.predicted.tags().unwrap_or_default().iter();
-        for line in lines {
+        let words = source.fields().words.places(lines);
+        for (place, line) in lines.iter().enumerate() {
             // Aligned with the columns before it.
             let between = if line.contains('\t') { '\t' } else { ' ' };
-            match is_word(line).then(|| tags.next()).flatten() {
+            let tag = words.binary_search(&place).ok().and_then(|_| tags.next());
+            match tag {
                 Some(tag) => writeln!(out, "{line}{between}{}", self.labels[*tag])?,
                 None => writeln!(out, "{line}")?,
             }

@@ -17,7 +17,7 @@ use crate::config::{config, write_json, write_tokenizer};
 use crate::form::Form;
 use crate::manifest::FILE;
 use crate::{
-    ColumnNames, DatasetFacts, EncoderFacts, InputFacts, Manifest, SavedAs, SavedModel, ScoreFacts,
+    DatasetFacts, EncoderFacts, InputFacts, LayoutFacts, Manifest, SavedAs, SavedModel, ScoreFacts,
     TaskFacts, TrainingFacts, card, weights,
 };
 
@@ -42,8 +42,8 @@ pub struct TrainedModel<'a> {
     pub task: TaskFacts,
     /// Metrics to report, the main one first.
     pub metrics: Vec<String>,
-    /// Names of the columns of the training file.
-    pub columns: ColumnNames,
+    /// Layout of the training file.
+    pub layout: LayoutFacts,
     /// Training data.
     pub dataset: DatasetFacts,
     /// Also writes low-rank updates in PEFT's format, into the folder `adapter` within that of the model.
@@ -147,7 +147,7 @@ fn write(trained: &TrainedModel, form: &Form, dir: &Path) -> Result<Manifest> {
     let of_words = matches!(trained.task, TaskFacts::Tagging { .. });
     let input = InputFacts {
         max_length: training.max_length,
-        is_pair: !trained.columns.second.is_empty(),
+        is_pair: !trained.layout.second.is_empty(),
         pairs: training.pairs,
         context: training.context,
     };
@@ -167,7 +167,7 @@ fn write(trained: &TrainedModel, form: &Form, dir: &Path) -> Result<Manifest> {
         saved_as: form.saved_as.clone(),
         task: trained.task.clone(),
         metrics: trained.metrics.clone(),
-        columns: trained.columns.clone(),
+        layout: trained.layout.clone(),
         input,
         encoder: EncoderFacts {
             name: encoder.name.clone(),

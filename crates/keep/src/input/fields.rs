@@ -1,10 +1,11 @@
 //! Fields of a row that are used: its texts or words, its label or tags.
 
 use anyhow::{Context, Result, anyhow};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use totune_data::{Input, label_sets};
 
 use super::object::Object;
+use super::words::WordLines;
 use super::{hint, quoted};
 
 /// The columns that are used from each row of a file.
@@ -27,6 +28,12 @@ pub(crate) struct Fields {
     pub of_words: bool,
     /// The value that means "no label".
     pub unlabelled: Option<String>,
+    /// How lines with a word each are read.
+    pub words: WordLines,
+    /// Whether a backslash and the letter n are a line break in a text.
+    pub escaped_breaks: bool,
+    /// Whether white space at the end of texts is removed.
+    pub trim_end: bool,
 }
 
 /// A column by name, and for delimited text by position.
@@ -59,9 +66,9 @@ impl Fields {
         match &record.row {
             Row::Line(text) => Ok(self.text(text.clone())),
             Row::Sentence(lines) => {
-                let words = lines.iter().filter(|line| is_word(line));
-                let first = |line: &String| cells(line).first().map(|word| word.to_string());
-                Ok(Input::Words(words.filter_map(first).collect()))
+                let places = self.words.places(lines).into_iter();
+                let word = |place: usize| self.words.word(&lines[place]).map(String::from);
+                Ok(Input::Words(places.filter_map(word).collect()))
             }
             Row::Object(object) if self.text.len() == 1 => {
                 let name = &self.text[0].name;
@@ -107,14 +114,21 @@ impl Fields {
     fn joined(&self, record: &Record, columns: &[Column]) -> Result<String> {
         let fields = columns.iter().map(|column| self.field(record, column));
         let fields: Vec<String> = fields.collect::<Result<_>>()?;
-        if let [only] = &fields[..] {
-            return Ok(only.clone());
+        let mut text = match &fields[..] {
+            [only] => only.clone(),
+            several => {
+                let filled = several.iter().filter(|field| !field.is_empty());
+                let filled: Vec<&str> = filled.map(String::as_str).collect();
+                filled.join(&self.join)
+            }
+        };
+        if self.escaped_breaks && matches!(record.row, Row::Fields(_)) {
+            text = text.replace("\\n", "\n");
         }
-        let fields: Vec<String> = fields
-            .into_iter()
-            .filter(|field| !field.is_empty())
-            .collect();
-        Ok(fields.join(&self.join))
+        if self.trim_end {
+            text.truncate(text.trim_end().len());
+        }
+        Ok(text)
     }
 
     fn field(&self, record: &Record, column: &Column) -> Result<String> {
@@ -123,7 +137,7 @@ impl Fields {
             Row::Fields(fields) => Ok(fields.get(column.place).cloned().unwrap_or_default()),
             Row::Object(object) => match self.value(record, object, name)? {
                 Some(Value::String(text)) => Ok(text),
-                Some(Value::Number(number)) => Ok(number.to_string()),
+                Some(Value::Number(number)) => Ok(as_in_training(&number)),
                 Some(Value::Bool(value)) => Ok(value.to_string()),
                 // The same as when datasets are read: no value is an empty field.
                 Some(Value::Null) => Ok(String::new()),
@@ -219,20 +233,19 @@ impl Fields {
         names.map_err(|problem| self.at(record, &format!("{} {problem}", column.name)))
     }
 
-    /// The tags of a row: those in a list, or the last column of each line.
+    /// The tags of a row: those in a list, or in the column of tags of each line.
     pub fn tags(&self, record: &Record) -> Result<Vec<String>> {
         match (&record.row, self.label.first()) {
             (Row::Sentence(lines), _) => {
-                let words = lines.iter().filter(|line| is_word(line));
-                let tag = |(word, line): (usize, &String)| match cells(line)[..] {
-                    [_, .., tag] => Ok(tag.to_string()),
-                    _ => Err(self.at_word(
-                        record,
-                        word,
-                        &format!("`{line}` has one column, expected a tag in the last of several"),
-                    )),
+                let places = self.words.places(lines).into_iter();
+                let tag = |(word, place): (usize, usize)| {
+                    let line = &lines[place];
+                    let one =
+                        || format!("`{line}` has one column, expected a tag in one of several");
+                    let tag = self.words.tag(line).map(String::from);
+                    tag.ok_or_else(|| self.at_word(record, word, &one()))
                 };
-                words.enumerate().map(tag).collect()
+                places.enumerate().map(tag).collect()
             }
             (Row::Object(object), Some(label)) => self.list(record, object, &label.name),
             _ => Err(self.at(record, "no tags, expected some")),
@@ -249,8 +262,8 @@ impl Fields {
         let Row::Sentence(lines) = &record.row else {
             return self.at(record, problem);
         };
-        let mut places = (0..lines.len()).filter(|&place| is_word(&lines[place]));
-        let line = record.line + places.nth(word).unwrap_or(0);
+        let places = self.words.places(lines);
+        let line = record.line + places.get(word).unwrap_or(&0);
         anyhow!("{}: line {line}: {problem}", self.shown)
     }
 
@@ -262,16 +275,10 @@ impl Fields {
     }
 }
 
-/// Whether a line of a sentence has a word on it.
-pub(crate) fn is_word(line: &str) -> bool {
-    !line.trim().is_empty() && !line.starts_with("-DOCSTART-")
-}
-
-/// The columns of a line.
-pub(super) fn cells(line: &str) -> Vec<&str> {
-    if line.contains('\t') {
-        line.split('\t').map(str::trim).collect()
-    } else {
-        line.split_whitespace().collect()
+/// A number as text, spelled as where datasets are read.
+fn as_in_training(number: &Number) -> String {
+    match number.as_f64() {
+        Some(value) if number.is_f64() => value.to_string(),
+        _ => number.to_string(),
     }
 }

@@ -4,20 +4,22 @@ mod fields;
 mod kind;
 mod listing;
 mod object;
+mod words;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use totune_data::format::{Quotes, TextStream};
+use totune_data::format::{Extra, LineBreaks, Quotes, TextStream};
 use totune_data::{Joined, guess};
 
-use self::fields::{Column, cells};
-pub(crate) use self::fields::{Fields, Record, Row, is_word};
+use self::fields::Column;
+pub(crate) use self::fields::{Fields, Record, Row};
 pub use self::kind::{Columns, Kind, ReadOptions};
 pub(crate) use self::listing::{hint, quoted};
 pub(crate) use self::object::Object;
+use self::words::WordLines;
 use crate::Manifest;
 
 /// A file whose rows are read one by one.
@@ -27,15 +29,17 @@ pub struct Source {
     rows: Rows,
     /// Names of the columns of delimited text.
     header: Vec<String>,
+    /// Handling of fields beyond the last column.
+    extra: Extra,
     fields: Fields,
 }
 
 /// Whether these lines have a word each rather than a text: as many columns everywhere, and tags in the last one, or
 /// blank lines between groups of lines.
-fn has_columns(head: &str) -> bool {
+fn has_columns(head: &str, words: &WordLines) -> bool {
     let all: Vec<&str> = head.trim().lines().collect();
-    let words = all.iter().filter(|line| is_word(line));
-    let lines: Vec<Vec<&str>> = words.map(|line| cells(line)).collect();
+    let places = words.places(&all).into_iter();
+    let lines: Vec<Vec<&str>> = places.map(|place| words.cells(all[place])).collect();
     let Some(n) = lines.first().map(Vec::len) else {
         return false;
     };
@@ -110,7 +114,8 @@ impl Source {
         };
         let mut text = TextStream::new(shown, bytes, reading.encoding.as_deref())?;
         let may_be_words = tags_words && reading.kind.is_none() && kind == Kind::Lines;
-        let kind = if may_be_words && (labelled || has_columns(text.head()?)) {
+        let words = WordLines::of(&manifest.layout);
+        let kind = if may_be_words && (labelled || has_columns(text.head()?, &words)) {
             Kind::Words
         } else {
             kind
@@ -131,7 +136,13 @@ impl Source {
             Kind::Json | Kind::Lines | Kind::Words => (kind, Rows::Lines),
             Kind::Csv(_) | Kind::Tsv => {
                 let end = if kind == Kind::Tsv { "tsv" } else { "csv" };
-                let (guessed, quotes) = guess::fields(head, end)?;
+                let (guessed, mut quotes) = guess::fields(head, end)?;
+                // What the card of the training file says of quotes is known, not guessed.
+                let known = manifest.layout.delimited();
+                let same = known.filter(|(separator, _)| *separator == guessed);
+                if let Some(said) = same.and_then(|(_, settings)| settings.quotes) {
+                    quotes = said;
+                }
                 let separator = match kind {
                     Kind::Csv(Some(separator)) => separator,
                     _ => u8::try_from(guessed).context("a separator is a byte")?,
@@ -151,6 +162,7 @@ impl Source {
                 )
             }
         };
+        let settings = manifest.layout.delimited().map(|(_, settings)| settings);
         let mut source = Self {
             kind,
             text,
@@ -162,11 +174,15 @@ impl Source {
                 second: Vec::new(),
                 label: Vec::new(),
                 label_columns: false,
-                label_separator: manifest.columns.label_separator.clone(),
-                join: manifest.columns.join.clone(),
+                label_separator: manifest.layout.label_separator.clone(),
+                join: manifest.layout.join.clone(),
                 of_words: manifest.objective().is_about_words(),
-                unlabelled: manifest.columns.unlabelled.clone(),
+                unlabelled: manifest.layout.unlabelled.clone(),
+                words: WordLines::of(&manifest.layout),
+                escaped_breaks: settings.is_some_and(|s| s.line_breaks == LineBreaks::BackslashN),
+                trim_end: manifest.layout.trim_end,
             },
+            extra: settings.map_or(Extra::Refuse, |settings| settings.extra),
         };
         source.read_header(columns, manifest)?;
         source.find(columns, manifest, labelled)?;
@@ -191,7 +207,7 @@ impl Source {
                 self.fields.shown
             );
         };
-        let labels = manifest.columns.label.names();
+        let labels = manifest.layout.label.names();
         let without_labels = |known: &Vec<String>| {
             let is_label = |name: &&String| labels.contains(name);
             known
@@ -200,14 +216,15 @@ impl Source {
                 .cloned()
                 .collect()
         };
-        let known = manifest.columns.header.as_ref();
+        let known = manifest.layout.delimited();
+        let known = known.and_then(|(_, settings)| settings.header.as_ref());
         let known = known.map(|known| [known.clone(), without_labels(known)]);
         let known = known
             .into_iter()
             .flatten()
             .find(|known| known.len() == names.len());
         let asked = match &columns.text[..] {
-            [] => &manifest.columns.text,
+            [] => &manifest.layout.text,
             asked => asked,
         };
         let is_named = names.iter().any(|name| asked.contains(name));
@@ -240,9 +257,12 @@ impl Source {
                 "{}: the model reads pairs of texts, expected csv, tsv or json with a column for each",
                 self.fields.shown
             );
+            if self.kind == Kind::Words {
+                self.fields.words.choose(asked)?;
+            }
             return Ok(());
         }
-        let known = &manifest.columns;
+        let known = &manifest.layout;
         let or = |asked: &[String], known: &[String]| match asked {
             [] => known.to_vec(),
             asked => asked.to_vec(),
@@ -359,8 +379,11 @@ impl Source {
         }
     }
 
-    /// Checks that a row has a field for each column.
-    fn whole(&self, record: Record) -> Result<Record> {
+    /// Checks that a row has a field for each column; those beyond the last are left out where they were in training.
+    fn whole(&self, mut record: Record) -> Result<Record> {
+        if let (Row::Fields(fields), Extra::Ignore) = (&mut record.row, self.extra) {
+            fields.truncate(self.header.len());
+        }
         if let Row::Fields(fields) = &record.row {
             let (found, expected) = (fields.len(), self.header.len());
             ensure!(
@@ -394,7 +417,7 @@ impl Source {
             if is_blank && lines.is_empty() {
                 continue;
             }
-            if is_blank && lines.iter().any(|line| is_word(line)) {
+            if is_blank && !self.fields.words.places(&lines).is_empty() {
                 break;
             }
             if lines.is_empty() {

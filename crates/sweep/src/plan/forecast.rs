@@ -170,8 +170,7 @@ mod tests {
     #[test]
     fn the_run_at_hand_says_how_long_others_of_its_kind_will_take() {
         let full = ["sst-2", "bert", "full"];
-        let mut forecast =
-            forecast(&[(["sst-2", "bert", "frozen"], &[10.0], 0), (full, &[], 3)]);
+        let mut forecast = forecast(&[(["sst-2", "bert", "frozen"], &[10.0], 0), (full, &[], 3)]);
         assert_eq!(seconds(&forecast), Some(30.0));
         forecast.current = forecast
             .kinds

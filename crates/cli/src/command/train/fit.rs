@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use totune_adapt::{Examples, Objective, Outcome, Stop, Switch, TaskData};
 use totune_data::{Card, Dataset};
-use totune_keep::{ColumnNames, DatasetFacts, Saved, SavedAs, TaskFacts, TrainedModel, save};
+use totune_keep::{DatasetFacts, LayoutFacts, Saved, SavedAs, TaskFacts, TrainedModel, save};
 use totune_model::{AnyEncoder, EncoderCard};
 use totune_sweep::{
     EndScore, Ended, Inputs, Machine, PlannedRun, Position, Prepared, Progress as _, RunSpec,
@@ -258,7 +258,7 @@ impl ToSave<'_> {
             spec: listed,
             task: TaskFacts::of(card, layout, self.origin.train),
             metrics: self.metrics.to_vec(),
-            columns: ColumnNames::of(layout),
+            layout: LayoutFacts::of(layout),
             dataset: DatasetFacts {
                 name: card.name.clone(),
                 title: card.title.clone(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::support::sentences;
+use totune_data::format::{Conll, Delimited, Extra, Format, LineBreaks, Quotes, Separator};
 
 /// `n,text`, `1,A kite` and `2,Zoë €` on three lines, as gzip and zstd store them.
 const GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\xd3)I\xad(\xe12\xd4qT\xc8\xce,I\xe52\xd2\x89\xca?\xbcZ\xe1Q\xd3\x1a.\x00X\xbc[\xe5\x1b\x00\x00\x00";
@@ -159,8 +160,11 @@ fn files_are_read_in_every_form_that_training_files_have() {
         )
     );
     // Trained on a file without a header line.
-    files.model.manifest.columns.header = Some(vec!["c1".into(), "c2".into()]);
-    files.model.manifest.columns.text = vec!["c2".into()];
+    files.model.manifest.layout.format = Some(Format::Csv(Delimited {
+        header: Some(vec!["c1".into(), "c2".into()]),
+        ..Delimited::default()
+    }));
+    files.model.manifest.layout.text = vec!["c2".into()];
     for (name, text) in [
         ("k.csv", "1,A kite\n2,Zoë €\n"),
         ("l.csv", "c1,c2\n1,A kite\n2,Zoë €\n"),
@@ -170,7 +174,7 @@ fn files_are_read_in_every_form_that_training_files_have() {
         assert_eq!(found, expected, "{name}");
     }
     // The same without the labels, so that one column is left.
-    files.model.manifest.columns.label = totune_data::Joined::One("c1".into());
+    files.model.manifest.layout.label = totune_data::Joined::One("c1".into());
     for (name, text) in [
         ("m.csv", "A kite\nZoë €\n"),
         ("n.csv", "c2\nA kite\nZoë €\n"),
@@ -190,6 +194,67 @@ fn a_line_that_begins_a_document_is_no_sentence() {
     );
     let (found, empty) = files.texts(&path, &ReadOptions::default()).expect("words");
     assert_eq!((found.len(), empty), (2, RowCount::default()));
+}
+
+#[test]
+fn delimited_text_is_read_with_the_settings_of_the_training_file() {
+    let mut files = Files::new(Task::Classification, &texts());
+    let layout = &mut files.model.manifest.layout;
+    layout.format = Some(Format::Tsv(Delimited {
+        quotes: Some(Quotes::None),
+        extra: Extra::Ignore,
+        line_breaks: LineBreaks::BackslashN,
+        ..Delimited::default()
+    }));
+    layout.trim_end = true;
+    let text = "text\tlabel\n\"A\\nkite\" \t01\n\"A mill\"\t01\tlicence\n";
+    let expected = ["\"A\nkite\"", "\"A mill\""].map(|text| Input::Text(text.into()));
+    files.reads("a.tsv", text, &expected);
+    let mut source = files.source("b.tsv", text, true).expect("a file");
+    evaluate(
+        &files.model,
+        &mut source,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("scores");
+}
+
+#[test]
+fn numbers_in_objects_are_spelled_as_in_training() {
+    let mut files = Files::new(Task::Classification, &texts());
+    files.model.manifest.layout.text = vec!["text".into(), "price".into()];
+    let text = "{\"text\": \"A kite\", \"price\": 5.0}\n{\"text\": \"A mill\", \"price\": 12}\n";
+    let expected = ["A kite 5", "A mill 12"].map(|text| Input::Text(text.into()));
+    files.reads("a.jsonl", text, &expected);
+}
+
+#[test]
+fn words_and_tags_are_in_the_columns_of_the_training_file() {
+    let mut files = Files::new(Task::Tagging, &sentences());
+    let layout = &mut files.model.manifest.layout;
+    layout.format = Some(Format::Conll(Conll {
+        columns: ["place", "tag", "word"].map(String::from).to_vec(),
+        separator: Separator::Tab,
+        comment: Some("# ".into()),
+    }));
+    layout.text = vec!["word".into()];
+    layout.label = totune_data::Joined::One("tag".into());
+    let text = "# id 1\n1\tB-PER\tZoë\n2\tO\tpainted\n\n# id 2\n1\tO\tMy\n";
+    let sentences: [&[&str]; 2] = [&["Zoë", "painted"], &["My"]];
+    let words = |words: &[&str]| Input::Words(words.iter().map(|word| word.to_string()).collect());
+    files.reads("a.conll", text, &sentences.map(words));
+    let mut source = files.source("b.conll", text, true).expect("a file");
+    evaluate(
+        &files.model,
+        &mut source,
+        &mut |_| ControlFlow::Continue(()),
+    )
+    .expect("scores");
+    // The same without tags; a comment comes out as it is.
+    let out = files.predicted("c.conll", "# id 1\n1\tZoë\n2\tpainted\n", false);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "# id 1");
+    assert!(lines[1].starts_with("1\tZoë\t"), "{out}");
 }
 
 #[test]

@@ -61,6 +61,30 @@ impl Files {
         Ok((rows.lines().map(row).map(text).collect(), ended.empty))
     }
 
+    /// Checks that the rows of a file are these inputs, by their predictions.
+    #[track_caller]
+    fn reads(&self, name: &str, text: &str, inputs: &[Input]) {
+        let out = self.predicted(name, text, true);
+        let row = |row: &str| -> serde_json::Value { serde_json::from_str(row).expect("JSON") };
+        let rows: Vec<serde_json::Value> = out.lines().map(row).collect();
+        let predictions = self.model.predict(inputs.to_vec()).expect("predictions");
+        assert_eq!(rows.len(), predictions.len(), "{name}");
+        let labels = self.model.manifest.task.labels();
+        for (row, prediction) in rows.iter().zip(predictions) {
+            if let Some(tags) = prediction.predicted.tags() {
+                let tags: Vec<&str> = tags.iter().map(|&tag| labels[tag].as_str()).collect();
+                assert_eq!(row["predicted"], serde_json::json!(tags), "{name}");
+            }
+            for (label, score) in labels.iter().zip(prediction.scores) {
+                let found = row["probabilities"][label].as_f64().expect("a number");
+                assert!(
+                    (found - f64::from(score)).abs() < 1e-6,
+                    "{name}: {found} for {score}"
+                );
+            }
+        }
+    }
+
     fn predicted(&self, name: &str, text: &str, json: bool) -> String {
         let mut source = self.source(name, text, false).expect("a file");
         let layout = Layout::of(source.kind(), Path::new("-"), json).expect("a layout");

@@ -24,7 +24,7 @@ fn rows_without_a_label_are_not_scored() {
     );
     let decimal = "text,label\nA kite,01.0\nA mill,\n";
     assert_eq!(scored(&files, "b.csv", decimal).expect("scores"), (1, 1));
-    files.model.manifest.columns.unlabelled = Some("-1".into());
+    files.model.manifest.layout.unlabelled = Some("-1".into());
     assert_eq!(scored(&files, "a.csv", csv).expect("scores"), (1, 2));
     let null =
         "{\"text\": \"A kite\", \"label\": null}\n{\"text\": \"A mill\", \"label\": \"01\"}\n";

@@ -9,7 +9,7 @@ use totune_adapt::{
     Adaptation, DataFacts, Examples, Outcome, Reader, Recipe, Strategy, Switch, Training,
 };
 use totune_data::{Example, Input, Joined, Target, Task};
-use totune_keep::{ColumnNames, DatasetFacts, InputFacts, Saved, TaskFacts, TrainedModel, save};
+use totune_keep::{DatasetFacts, InputFacts, LayoutFacts, Saved, TaskFacts, TrainedModel, save};
 use totune_model::{
     AnyEncoder, Architecture, Classifier, DistilBertConfig, Encoder, EncoderCard, EncoderCatalogue,
     HeadSpec, PathMapper, RandomWeights,
@@ -202,14 +202,15 @@ impl Untrained {
             spec: None,
             task: self.task.clone(),
             metrics: vec!["accuracy".into()],
-            columns: ColumnNames {
+            layout: LayoutFacts {
                 text: vec!["text".into()],
                 second,
                 label: Joined::One("label".into()),
                 label_separator: (self.task.task() == Task::MultiLabel).then(|| ";".to_string()),
                 unlabelled: None,
                 join: " ".into(),
-                header: None,
+                format: None,
+                trim_end: false,
             },
             dataset: DatasetFacts::default(),
             adapter: match self.training.adaptation {
