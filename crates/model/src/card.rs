@@ -310,6 +310,10 @@ fn with_snapshots(folder: PathBuf) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect();
     folders.sort();
+    // Of several snapshots, the one that the branch stands at.
+    if let Ok(main) = fs::read_to_string(folder.join("refs/main")) {
+        folders.sort_by_key(|snapshot| !snapshot.ends_with(main.trim()));
+    }
     folders.insert(0, folder);
     folders
 }

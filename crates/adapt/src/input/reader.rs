@@ -23,7 +23,7 @@ type EncodeTexts<'a> = dyn Fn(&Tokenizer, usize) -> Result<Vec<Encoded>> + 'a;
 
 impl Reader {
     /// Opens the tokenizer that an encoder was trained with: that of its architecture in the folder `dir`. `pad_id` is
-    /// the encoder's padding id.
+    /// the encoder's padding id, which only counts where the architecture reads something from it.
     ///
     /// # Errors
     /// When there is none, it is one of another architecture, or its padding is not the encoder's, or it has
@@ -50,8 +50,10 @@ impl Reader {
             "{shown}: tokenizer: found {found:?}, expected {expected:?}, which a {architecture} was trained with"
         );
         let found = tokenizer.pad_id();
+        // BERT and its relatives mask padding, whatever its id; RoBERTas count positions from it.
+        let is_free = [Template::BERT, Template::ALBERT].contains(&expected);
         ensure!(
-            found == pad_id,
+            is_free || found == pad_id,
             "{shown}: tokenizer: padding has the id {found}, expected {pad_id}, that of the {architecture}"
         );
         let found = tokenizer.vocab_size();
@@ -139,7 +141,11 @@ impl Reader {
             (Some(tokenizer), None, Pairs::Joint) => Rows::of_texts(encode(tokenizer, max_length)?),
             (Some(tokenizer), None, Pairs::Separate) => {
                 // The special token before the second text may take a place.
-                let room = max_length - tokenizer.template().n_added_by_separation();
+                let has_pairs = examples
+                    .iter()
+                    .any(|example| example.input.second().is_some());
+                let added = tokenizer.template().n_added_by_separation();
+                let room = max_length - if has_pairs { added } else { 0 };
                 let joint = encode(tokenizer, room)?.into_iter();
                 Rows::of_texts(joint.map(|row| tokenizer.separate(row)).collect())
             }
@@ -207,6 +213,19 @@ mod tests {
             let expected = format!("which a {kind} was trained with");
             assert!(error.contains(&expected), "{error}");
         }
+    }
+
+    #[test]
+    fn padding_of_a_bert_may_have_any_id() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let from = project("fixtures/encoders/fixture-bert/vocab.txt");
+        let text = std::fs::read_to_string(from).expect("a vocabulary");
+        let mut pieces: Vec<&str> = text.lines().collect();
+        pieces.swap(0, 1);
+        std::fs::write(folder.path().join("vocab.txt"), pieces.join("\n")).expect("written");
+        let elsewhere = |loaded: &mut LoadedEncoder| loaded.dir = folder.path().to_path_buf();
+        let reader = open("fixture-bert", elsewhere).expect("a reader");
+        assert_eq!(reader.tokenizer().expect("a tokenizer").pad_id(), 1);
     }
 
     #[test]

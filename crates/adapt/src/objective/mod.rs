@@ -211,8 +211,11 @@ impl Objective {
                 let scores = log_softmax(emissions, 2).into_data();
                 let scores: Vec<f32> = scores.try_to_vec().ok().context(NO_FLOATS)?;
                 let rows = scores.chunks((words * n_tags).max(1));
-                let answer = |(row, target): (&[f32], &Target)| tagged(row, labels.len(), target);
-                Ok(rows.zip(targets).map(answer).collect())
+                let lengths = mask.sum_dim(1).into_data();
+                let lengths = lengths.iter::<f32>().map(|n| n as usize);
+                let answer =
+                    |(row, about): (&[f32], (usize, &Target))| tagged(row, labels.len(), about);
+                Ok(rows.zip(lengths.zip(targets)).map(answer).collect())
             }
         }
     }

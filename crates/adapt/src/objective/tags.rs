@@ -8,8 +8,8 @@ use totune_model::{Output, Tags};
 use super::{Predicted, largest};
 use crate::examples::Row;
 
-/// The most probable tag of each word, from rows of log-probabilities.
-pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Predicted {
+/// The most probable tag of each of `n_words` words, from rows of log-probabilities.
+pub(super) fn tagged(row: &[f32], n_tags: usize, (n_words, target): (usize, &Target)) -> Predicted {
     let gold = target.tags().unwrap_or_default();
     let words = row.chunks(n_tags);
     let losses = words
@@ -18,7 +18,7 @@ pub(super) fn tagged(row: &[f32], n_tags: usize, target: &Target) -> Predicted {
         .map(|(word, &tag)| -f64::from(word[tag]));
     Predicted {
         loss: losses.sum::<f64>() / gold.len().max(1) as f64,
-        predicted: Target::Tags(words.take(gold.len()).map(largest).collect()),
+        predicted: Target::Tags(words.take(n_words).map(largest).collect()),
         scores: Vec::new(),
     }
 }

@@ -80,6 +80,14 @@ fn the_loss_of_tags_is_the_mean_over_words_and_padding_has_none() {
     assert_eq!(answers[0].predicted, Target::Tags(vec![0, 1]));
     assert_eq!(answers[1].predicted, Target::Tags(vec![0]));
     assert!((answers[1].loss - expected[2]).abs() < 1e-6);
+    // Without gold tags, as in a split that is only predicted, they are the same.
+    let unknown = objective
+        .predictions(output(), &[&Target::Unknown, &Target::Unknown])
+        .expect("answers");
+    for (found, expected) in unknown.iter().zip(&answers) {
+        assert_eq!(found.predicted, expected.predicted);
+        assert_eq!(found.loss, 0.0);
+    }
 }
 
 #[test]

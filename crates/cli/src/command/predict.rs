@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use serde_json::json;
 use totune_adapt::Interrupted;
-use totune_data::{left_out, uncompressed};
+use totune_data::{WordContext, left_out, uncompressed};
 use totune_keep::{
     Columns, Evaluated, Kind, Layout, ReadOptions, RowCount, SavedModel, Source, Target, evaluate,
     predict,
@@ -138,6 +138,12 @@ impl What {
         };
         // The file before the model, so that a wrong name is reported at once.
         let source = Source::open(&self.file, &reading, &manifest, labelled)?;
+        if manifest.input.context == WordContext::Document && !global.quiet {
+            eprintln!(
+                "note: the model was trained to read each sentence with those around it; here it reads each alone, so that tags \
+                 and scores can differ"
+            );
+        }
         let machine = global.machine()?;
         let model = SavedModel::open(&self.model, &machine.device, machine.threads)?;
         let mut model = model.with_stop(machine.stop.clone());

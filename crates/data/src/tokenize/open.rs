@@ -168,6 +168,12 @@ fn check_config(dir: &Path, lowercase: bool) -> Result<()> {
     let bytes = std::fs::read(&path).with_context(|| format!("{shown}: cannot be read"))?;
     let json: Value = serde_json::from_slice(&bytes)
         .map_err(|error| anyhow!("{shown}: {error}; expected JSON"))?;
+    if let Some(found) = json["do_lower_case"].as_bool() {
+        ensure!(
+            found == lowercase,
+            "{shown}: do_lower_case: {found}; the encoder's card declares `lowercase = {lowercase}`"
+        );
+    }
     for (key, expected) in [
         ("strip_accents", lowercase),
         ("tokenize_chinese_chars", true),

@@ -70,6 +70,7 @@ fn a_vocabulary_that_its_config_reads_in_another_way_is_refused() {
         ),
         (true, r#"{ "strip_accents": true }"#),
         (false, r#"{ "strip_accents": false }"#),
+        (false, r#"{ "do_lower_case": false }"#),
     ] {
         assert_eq!(open(lowercase, config), Ok(()), "{config}");
     }
@@ -78,6 +79,11 @@ fn a_vocabulary_that_its_config_reads_in_another_way_is_refused() {
             true,
             r#"{ "strip_accents": false }"#,
             "strip_accents: found false, expected true: a bare `vocab.txt`",
+        ),
+        (
+            true,
+            r#"{ "do_lower_case": false }"#,
+            "do_lower_case: false; the encoder's card declares `lowercase = true`",
         ),
         (
             false,

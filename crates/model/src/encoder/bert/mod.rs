@@ -266,8 +266,9 @@ impl Embeddings {
         );
         let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, width]
         let word = match &self.segment {
-            // A single text belongs to the first segment; so does everything if there is only one segment.
-            Some(segment) if batch.apart || segment.dims()[0] == 1 => {
+            // A single text belongs to the first segment; so does everything if there is only one, and where tokens are
+            // numbered as in fairseq, whose models know no segments, however many rows the table has.
+            Some(segment) if batch.apart || segment.dims()[0] == 1 || self.pad_before.is_some() => {
                 word + embedding(segment.val(), batch.type_ids.zeros_like())
             }
             Some(segment) => word + embedding(segment.val(), batch.type_ids.clone()),
