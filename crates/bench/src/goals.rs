@@ -40,13 +40,11 @@ pub fn table(results: &Results) -> String {
     text
 }
 
-/// A figure with two decimals, or with three where two would show a goal that is missed.
+/// A figure with two decimals, or with as many more as tell it from a goal that is missed.
 fn figure(found: f64, goal: f64, is_reached: bool) -> String {
-    let two = format!("{found:.2}");
-    if !is_reached && two == format!("{goal:.2}") {
-        return format!("{found:.3}");
-    }
-    two
+    let with = |digits: usize| [found, goal].map(|number| format!("{number:.digits$}"));
+    let digits = (2..6).find(|&digits| is_reached || with(digits)[0] != with(digits)[1]);
+    format!("{found:.*}", digits.unwrap_or(6))
 }
 
 #[cfg(test)]
@@ -118,6 +116,7 @@ mod tests {
             (1.0984, false, "1.098"),
             (1.1004, true, "1.10"),
             (1.04, false, "1.04"),
+            (1.09996, false, "1.09996"),
         ] {
             assert_eq!(figure(found, 1.1, is_reached), expected);
         }

@@ -217,9 +217,18 @@ impl Point {
         } else {
             String::new()
         };
-        let (mean, cost) = (fixed(*mean, 3), short(cost));
+        let (mean, cost) = (fixed(*mean, 3), exact(cost));
         format!("{}: {mean}{range} at {cost}", self.title)
     }
+}
+
+/// Three digits of a number below 1,000, and others as [`short`] has them.
+fn exact(number: f64) -> String {
+    if number >= 999.5 || number <= 0.0 {
+        return short(number);
+    }
+    let whole = number.log10().floor() as i32 + 1;
+    fixed(number, (3 - whole).max(0) as usize)
 }
 
 /// Thousands, millions and billions, by which an axis stays readable: `98 K`, `22.7 M`.
@@ -318,5 +327,7 @@ mod tests {
         let found = [1.0, 50.0, 0.5, 1000.0, 98_304.0, 22_713_600.0, 5e8, 2e9].map(short);
         let expected = ["1", "50", "0.5", "1 K", "98.3 K", "22.7 M", "500 M", "2 G"];
         assert_eq!(found, expected);
+        let found = [2.4987, 0.794643282, 98.33, 770.0, 0.0, 98_304.0].map(exact);
+        assert_eq!(found, ["2.50", "0.795", "98.3", "770", "0", "98.3 K"]);
     }
 }

@@ -7,16 +7,16 @@ use crate::floors::MAJORITY;
 use crate::predictions::Predictions;
 use crate::scorer::{Estimate, Scorer};
 
-/// Flags the strategies that are no better than the most frequent answer by more than `margin`: that they lose to
-/// others would be a statement about their time and not about them.
+/// Flags the strategies that are no better than the most frequent answer by more than `margin`, nor shown to be better than it:
+/// that they lose to others would be a statement about their time and not about them.
 fn mark_unlearned(rows: &mut [ScoredRow], margin: f64) {
-    let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
     let majority = rows.iter().find(|scored| scored.row.name == MAJORITY);
     // The correlation is undefined if all predictions are equal.
-    let floor = majority.and_then(|scored| score(&scored.row));
+    let floor = majority.and_then(|scored| scored.row.deciding());
     let floor = floor.filter(|score| score.is_finite()).unwrap_or(0.0);
     for row in rows.iter_mut().map(|scored| &mut scored.row) {
-        row.unlearned = row.is_strategy && score(row).is_some_and(|score| score <= floor + margin);
+        let is_near = row.deciding().is_some_and(|score| score <= floor + margin);
+        row.unlearned = row.is_strategy && is_near && !row.beats_majority;
         if row.unlearned {
             let seconds = row.train_seconds.unwrap_or(0.0);
             row.note = Some(format!("learned nothing in {seconds:.0} s"));
@@ -36,19 +36,15 @@ pub(crate) fn choose(
     for scored in rows.iter_mut().filter(|one| !one.on_test.is_empty()) {
         scored.row.test = Some(scorer.mean(&scored.on_test)?);
     }
+    mark_better(rows, scorer)?;
     mark_unlearned(rows, margin);
     let candidates: Vec<usize> = (0..rows.len())
         .filter(|&at| rows[at].row.test.is_some() && !rows[at].on_dev.is_empty())
         .filter(|&at| rows[at].part.is_none())
         .collect();
-    // With folds there is no other split to choose on.
-    let dev = |at: usize| {
-        let row = &rows[at].row;
-        let own = row.test.map(|test| test.value);
-        row.dev.or(own).unwrap_or(f64::NEG_INFINITY)
-    };
+    let score = |at: usize| rows[at].row.deciding().unwrap_or(f64::NEG_INFINITY);
     let best = candidates.iter().copied();
-    let Some(best) = best.max_by(|&a, &b| dev(a).total_cmp(&dev(b))) else {
+    let Some(best) = best.max_by(|&a, &b| score(a).total_cmp(&score(b))) else {
         return Ok(None);
     };
     let seconds = |at: usize| rows[at].row.train_seconds.unwrap_or(f64::INFINITY);
@@ -71,7 +67,6 @@ pub(crate) fn choose(
             other.row.is_after_same_time = is_after_same_time;
         }
     }
-    mark_better(rows, scorer)?;
     Ok(Some(chosen))
 }
 
@@ -159,6 +154,21 @@ mod tests {
         // Both of the last stage have all their time; a floor has none that could be the same.
         let expected = [(false, -10.0), (true, -5.0), (false, -15.0)];
         assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_strategy_that_beats_a_frequent_majority_has_learned() {
+        let majority = predictions(1000, |at| at < 10);
+        let learned = |n_wrong: usize| {
+            let other = predictions(1000, |at| at < n_wrong);
+            let mut rows = [
+                strategy(MAJORITY, 0.99, &majority, None),
+                strategy("full", 1.0 - n_wrong as f64 / 1000.0, &other, None),
+            ];
+            choose(&mut rows, &Scorer::of(&dataset(4)).unwrap(), 0.01).unwrap();
+            !rows[1].row.unlearned
+        };
+        assert_eq!([0, 9].map(learned), [true, false]);
     }
 
     #[test]

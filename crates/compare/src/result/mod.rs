@@ -75,7 +75,6 @@ impl Comparison {
     /// The row of the strategy whose model is kept: the choice, or if that is a floor the best strategy by the scores
     /// that the choice is based on.
     pub fn kept(&self) -> Option<&Row> {
-        let score = |row: &Row| row.dev.or(row.test.map(|test| test.value));
         let strategies = self.rows.iter();
         let strategies =
             strategies.filter(|row| row.is_strategy && row.test.is_some() && !row.is_partial);
@@ -83,7 +82,7 @@ impl Comparison {
             if Some(&row.name) == self.chosen.as_ref() {
                 f64::INFINITY
             } else {
-                score(row).unwrap_or(f64::NEG_INFINITY)
+                row.deciding().unwrap_or(f64::NEG_INFINITY)
             }
         };
         strategies.max_by(|a, b| score(a).total_cmp(&score(b)))

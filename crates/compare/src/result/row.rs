@@ -69,6 +69,11 @@ impl Row {
         self.name.split(' ').next().unwrap_or_default()
     }
 
+    /// The score that the choice is based on: that on dev, or with folds, where there is no other split, that on test.
+    pub(crate) fn deciding(&self) -> Option<f64> {
+        self.dev.or(self.test.map(|test| test.value))
+    }
+
     /// Its difference from the choice in words, where it has one.
     pub(crate) fn relation(&self, margin: f64) -> Option<String> {
         let words = relation(self.difference?, margin);

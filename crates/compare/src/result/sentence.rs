@@ -41,9 +41,11 @@ pub(crate) fn sentence(
     let others = rows.iter().enumerate();
     let others = others.filter(|(at, row)| *at != chosen && row.name != MAJORITY);
     let mut others: Vec<&Row> = others.map(|(_, row)| row).collect();
-    // The second best on dev is mentioned even if it is not one of those.
-    others.sort_by(|a, b| b.dev.unwrap_or(-1.0).total_cmp(&a.dev.unwrap_or(-1.0)));
-    let second = others.first().map(|row| row.name.clone());
+    // The second best is mentioned even if it is not one of those.
+    let score = |row: &Row| row.deciding().unwrap_or(f64::NEG_INFINITY);
+    others.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    let second = others.iter().find(|row| !row.is_partial);
+    let second = second.map(|row| row.name.clone());
     // Those of other encoders would make the sentence as long as the table. A regression on words has none, and the
     // best encoder is near it.
     let of_others = others.iter().find_map(|row| row.encoder.as_ref());
@@ -164,6 +166,34 @@ mod tests {
             sentence(&rows, 2, ("accuracy", rows[2].test.unwrap()), 0.01, false),
             "Fine-tune the last 2 layers: accuracy 0.842 [0.832, 0.852], at 41 % of the time of full fine-tuning per epoch; \
              full fine-tuning is not better by more than 0.01; a regression on frozen vectors loses 0.050."
+        );
+    }
+
+    #[test]
+    fn with_folds_the_second_best_is_that_by_the_same_scores() {
+        let of_folds = |(name, score, difference)| {
+            let mut row = row((name, name), score, score, difference, 9.0);
+            row.dev = None;
+            row
+        };
+        let loses = Some((-0.1, -0.2, -0.05));
+        let mut rows = [
+            ("words", 0.70, loses),
+            ("last-2", 0.84, None),
+            ("bitfit", 0.60, loses),
+            ("lora", 0.83, Some((-0.01, -0.05, 0.03))),
+            ("prefix", 0.90, loses),
+        ]
+        .map(of_folds);
+        rows[4].is_partial = true;
+        let sentence = sentence(&rows, 1, ("accuracy", rows[1].test.unwrap()), 0.01, false);
+        assert!(
+            sentence.contains("; lora may be worse or better"),
+            "{sentence}"
+        );
+        assert!(
+            !sentence.contains("bitfit") && !sentence.contains("prefix"),
+            "{sentence}"
         );
     }
 

@@ -7,7 +7,7 @@ use totune_stats::{Estimate, holm};
 
 use super::relation::Relation;
 use super::verdict::{Rule, Verdict};
-use crate::compare::{ALPHA, Comparison, POWER};
+use crate::compare::{ALPHA, Comparison, ONE_SIDED, POWER};
 use crate::plan::Unit;
 use crate::text::{Scale, counted, fixed, p_equals};
 
@@ -43,10 +43,10 @@ impl Explanation<'_> {
     /// The smallest difference that such a comparison detects with a power of 80 %; for equivalence and
     /// non-inferiority, the smallest margin.
     pub(super) fn detectable(&self, found: &Comparison) -> Option<f64> {
-        if self.is_within() {
-            found.detectable_margin()
-        } else {
-            found.detectable()
+        match self.relation {
+            Relation::Equivalent => found.detectable_margin(),
+            Relation::NonInferior => found.detectable_loss(),
+            _ => found.detectable(),
         }
     }
 
@@ -100,19 +100,16 @@ impl Explanation<'_> {
             Verdict::Direction => Some(self.only_direction(found)),
             Verdict::NotDecided => self.undecided(found),
             Verdict::Contradicted if !self.is_within() => {
-                let seen = found
-                    .iter()
-                    .any(|each| self.rule.p(each) < ALPHA && self.against(each));
+                let papers = self.relation.papers();
+                let seen = found.iter().enumerate().any(|(at, each)| {
+                    let paper = papers.get(at).or(papers.first());
+                    let is_negative = paper.is_some_and(|&paper| paper < 0.0);
+                    self.rule.p(each) < ALPHA && (each.difference < 0.0) != is_negative
+                });
                 (!seen).then(|| "a difference as large as the margin is excluded".to_owned())
             }
             _ => None,
         }
-    }
-
-    /// Whether a difference lies on the side that the paper does not find.
-    fn against(&self, found: &Comparison) -> bool {
-        let negative = self.relation.papers().first().is_some_and(|&p| p < 0.0);
-        (found.difference < 0.0) != negative
     }
 
     fn only_direction(&self, found: &[Comparison]) -> String {
@@ -175,13 +172,12 @@ impl Explanation<'_> {
 
     /// Seeds with which a difference of `target`, or none within it, is shown with a power of 80 %.
     fn seeds(&self, found: &Comparison, target: f64) -> Option<usize> {
-        let within = self.is_within();
         let decides = |with: &Estimate| {
             POWER
-                <= if within {
-                    with.equivalence_power(0.0, target, ALPHA)
-                } else {
-                    with.power(target, ALPHA)
+                <= match self.relation {
+                    Relation::Equivalent => with.equivalence_power(0.0, target, ALPHA),
+                    Relation::NonInferior => with.power(target, ONE_SIDED),
+                    _ => with.power(target, ALPHA),
                 }
         };
         (target > 0.0).then(|| found.estimate?.seeds_needed(found.n, decides))?

@@ -167,6 +167,8 @@ impl Entry {
             compare(&a.sample, &b.sample, unit)
         };
         let compared = compared.ok();
+        // Of what both sides have; a side without randomness is the same for every seed.
+        let n = compared.as_ref().map(|compared| compared.n as usize);
         Self {
             paper,
             // Of the seeds that both have, as the interval is.
@@ -176,7 +178,7 @@ impl Entry {
             },
             interval: compared.map(|compared| compared.interval),
             sd: None,
-            n: a.n.min(b.n),
+            n: n.unwrap_or(a.n.min(b.n)),
             sample,
             scored: vec![],
             note: None,

@@ -18,6 +18,8 @@ use crate::text::{Scale, counted, fixed, p_equals};
 pub const ALPHA: f64 = 0.05;
 /// Power for which detectable differences are computed.
 pub(crate) const POWER: f64 = 0.8;
+/// Level of a two-sided test whose one side is at [`ALPHA`].
+pub(crate) const ONE_SIDED: f64 = 2.0 * ALPHA;
 /// Level of the interval that decides on equivalence: both one-sided tests at [`ALPHA`].
 pub(crate) const NARROW: f64 = 1.0 - 2.0 * ALPHA;
 
@@ -153,6 +155,12 @@ impl Comparison {
             .map(|estimate| estimate.detectable(ALPHA, POWER))
     }
 
+    /// The smallest loss that [`POWER`] of such comparisons would show not to be there, if there is none.
+    pub(crate) fn detectable_loss(&self) -> Option<f64> {
+        self.estimate
+            .map(|estimate| estimate.detectable(ONE_SIDED, POWER))
+    }
+
     /// The smallest margin within which [`POWER`] of such comparisons would show that there is no difference.
     pub(crate) fn detectable_margin(&self) -> Option<f64> {
         self.estimate
@@ -209,6 +217,22 @@ mod tests {
         let comparison = compare(&many, &few, Unit::Seed).unwrap();
         assert!((comparison.difference - 0.1).abs() < 1e-12);
         assert_eq!(comparison.n, 3.0);
+    }
+
+    /// Equal numbers of seeds on either side with a standard deviation of 1; from scipy's noncentral t-distribution.
+    #[test]
+    fn the_loss_that_can_be_excluded_is_that_of_a_one_sided_test() {
+        for (n, expected) in [(3, 2.48), (5, 1.72), (10, 1.16), (18, 0.85)] {
+            let n = f64::from(n);
+            let estimate = Estimate {
+                error: (2.0 / n).sqrt(),
+                df: 2.0 * (n - 1.0),
+                ..Estimate::of_mean(&[0.0, 1.0]).unwrap()
+            };
+            let comparison = Comparison::of(estimate, "test", n, vec![0.0]);
+            let found = comparison.detectable_loss().unwrap();
+            assert!((found - expected).abs() < 0.01, "{n}: {found}");
+        }
     }
 
     #[test]

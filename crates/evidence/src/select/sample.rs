@@ -117,10 +117,16 @@ impl Sample {
         (self.n() > 1).then(|| sd(&self.values))
     }
 
-    /// Student's interval for the mean; `None` for fewer than two runs, or where they all agree, since an
-    /// interval of no width would pass for certainty.
+    /// Student's interval for the mean of the seeds, or of the folds; `None` for fewer than two, or where they all agree,
+    /// since an interval of no width would pass for certainty.
     pub fn interval(&self) -> Option<Interval> {
-        t_interval(&self.values, LEVEL).filter(|interval| interval.low < interval.high)
+        let unit = if self.is_folds() {
+            Unit::Fold
+        } else {
+            Unit::Seed
+        };
+        let means: Vec<f64> = self.means(unit).into_values().collect();
+        t_interval(&means, LEVEL).filter(|interval| interval.low < interval.high)
     }
 
     /// Intervals for the mean at two levels, by sampling unit: seeds, or folds of one cross-validation. `None` for
@@ -266,6 +272,11 @@ mod tests {
         let pooled = Sample::pooled(vec![left.clone(), left.map(|value| value + 1.0)]);
         let (means, _) = pooled.matched(&left, Unit::Seed).unwrap();
         assert_eq!(means, [0.5, 1.5, 2.5]);
+        // Nor do they make the interval narrower, or wide where seeds agree.
+        assert_eq!(pooled.interval(), left.map(|value| value + 0.5).interval());
+        let same = left.clone().map(|_| 1.0);
+        let settings = vec![same.clone(), same.map(|value| value + 1.0)];
+        assert_eq!(Sample::pooled(settings).interval(), None);
         // A seed that lost one of its settings would be a mean of others.
         let uneven = Sample::pooled(vec![left.clone(), sample(&[(0, 1), (0, 2)])]);
         assert_eq!(uneven.matched(&left, Unit::Seed).unwrap().0.len(), 2);
