@@ -58,6 +58,12 @@ pub struct Folder {
     pub path: PathBuf,
 }
 
+/// Holds a folder for one process that trains in it.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: fs::File,
+}
+
 impl Folder {
     /// Opens the folder `path`, and creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Self> {
@@ -93,6 +99,32 @@ impl Folder {
             }
             None => "the only checkpoint is damaged; remove it to begin again".to_string(),
         })
+    }
+
+    /// Returns true if there is a checkpoint.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn has_checkpoint(&self) -> Result<bool> {
+        Ok(!self.versions().list()?.is_empty())
+    }
+
+    /// Keeps other processes from training in the folder for as long as the lock lives. Where the file system knows no locks,
+    /// nobody is kept away.
+    ///
+    /// # Errors
+    /// When another process trains in it, or the file cannot be made.
+    pub fn lock(&self) -> Result<FolderLock> {
+        let path = self.path.join("lock");
+        let mut options = fs::File::options();
+        let file = options.create(true).truncate(false).write(true).open(&path);
+        let file = file.with_context(|| format!("{}: cannot be opened", path.display()))?;
+        ensure!(
+            !matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)),
+            "{}: another process is training in it",
+            self.path.display()
+        );
+        Ok(FolderLock { _file: file })
     }
 
     /// Its checkpoints, by step.
@@ -198,6 +230,20 @@ mod tests {
             .map(|(step, _)| step)
             .collect();
         assert_eq!(steps, [10, 15]);
+    }
+
+    #[test]
+    fn one_process_trains_in_a_folder() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(dir.path()).expect("a folder");
+        let lock = folder.lock().expect("nobody else");
+        let error = folder.lock().expect_err("taken").to_string();
+        assert!(
+            error.contains("another process is training in it"),
+            "{error}"
+        );
+        drop(lock);
+        folder.lock().expect("free again");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use totune_data::sha256_hex;
 use crate::checkpoint::{About, Checkpoint, Folder};
 use crate::export::{self, Exported};
 use crate::settings::{Initialisation, Objective, Settings};
-use crate::text::{Places, Text, WordpieceText, Words, read};
+use crate::text::{Places, Text, WordpieceText, Words, licences, read};
 use crate::words::WordCorpus;
 
 /// A run with its text in memory.
@@ -21,6 +21,8 @@ pub struct Job {
     pub json: Value,
     /// Text in the form that the objective reads.
     pub text: Text,
+    /// Licences of the texts.
+    licence: String,
 }
 
 impl Job {
@@ -35,6 +37,7 @@ impl Job {
         folder: &Folder,
     ) -> Result<Self> {
         let texts = read(&settings, places)?;
+        let licence = licences(&settings, places)?;
         let text = match (&settings.objective, &settings.start) {
             (Objective::MaskedLm(masking), Initialisation::Encoder { encoder }) => {
                 WordpieceText::of_encoder(texts, &settings, masking, (encoder, places))
@@ -66,6 +69,7 @@ impl Job {
             settings,
             json,
             text,
+            licence,
         })
     }
 
@@ -123,7 +127,7 @@ impl Job {
              sha256   = {{ safetensors = {sha256:?} }}\n\
              parameters = {parameters}\n\
              ignore   = [\"cls.\"]   # the head of pre-training\n\
-             licence  = \"CC BY-SA 4.0\"\n\
+             licence  = {licence:?}\n\
              trained-on = {trained_on:?}\n\
              homepage = \"experiments/pretraining/{name}.toml\"\n\
              instructions = \"it is part of the repository, or train it: totune pretrain {name}\"\n\
@@ -134,6 +138,7 @@ impl Job {
             commits = about.commits.join(", "),
             devices = about.devices.join(", "),
             title = self.settings.title,
+            licence = self.licence,
             sha256 = exported.sha256,
             parameters = exported.parameters,
         )

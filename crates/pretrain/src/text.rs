@@ -108,6 +108,19 @@ fn below(folders: &[PathBuf], part: &str) -> Vec<PathBuf> {
     folders.iter().map(|folder| folder.join(part)).collect()
 }
 
+/// The licences of all texts of a run, each once.
+pub(crate) fn licences(settings: &Settings, places: Places) -> Result<String> {
+    let cards = TextCatalogue::read_all(&below(places.card_folders, "datasets/texts"))?;
+    let mut licences: Vec<String> = Vec::new();
+    for name in &settings.texts {
+        let licence = &cards.find(name)?.licence;
+        if !licences.contains(licence) {
+            licences.push(licence.clone());
+        }
+    }
+    Ok(licences.join("; "))
+}
+
 /// Reads the documents of all texts of a run.
 pub(crate) fn read(settings: &Settings, places: Places) -> Result<Vec<Read>> {
     let cards = TextCatalogue::read_all(&below(places.card_folders, "datasets/texts"))?;
@@ -135,7 +148,8 @@ impl WordpieceText {
         folder: &Folder,
     ) -> Result<Self> {
         let path = folder.path.join("vocab.txt");
-        if !path.is_file() {
+        // One without a checkpoint may be of other settings or another text.
+        if !path.is_file() || !folder.has_checkpoint()? {
             let documents = texts.iter().flat_map(|(_, train, _)| train);
             let documents: Vec<&Document> = documents.collect();
             let pieces = train_vocabulary(&documents, vocabulary)?;

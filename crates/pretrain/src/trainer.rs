@@ -83,7 +83,7 @@ impl<O: Objective> Trainer<'_, O> {
                 (trainable(model), AdamW::new(&config))
             }
             Some(checkpoint) => {
-                self.check(&checkpoint.about)?;
+                self.about.check(&checkpoint.about)?;
                 let model = trainable(self.objective.load(&mut &checkpoint, self.device)?);
                 let moments = self.moments_by_path(&model, &checkpoint)?;
                 about.go_on_from(&checkpoint.about);
@@ -168,20 +168,6 @@ impl<O: Objective> Trainer<'_, O> {
             .rate(peak, step, self.objective.steps())
     }
 
-    /// Refuses a checkpoint of another run.
-    fn check(&self, found: &About) -> Result<()> {
-        check_unchanged(&found.settings, &self.about.settings)?;
-        ensure!(
-            found.vocabulary == self.about.vocabulary,
-            "the vocabulary is not the one that the checkpoint was trained with"
-        );
-        ensure!(
-            found.corpus == self.about.corpus,
-            "the text is not the one that the checkpoint was trained on"
-        );
-        Ok(())
-    }
-
     fn checkpoint(&self, model: &O::Model, optimizer: &AdamW, about: About) -> Checkpoint {
         let published = |path: &String| self.objective.published(path);
         let weights = parameter_values(model, &|_| true);
@@ -235,6 +221,23 @@ impl<O: Objective> Trainer<'_, O> {
 }
 
 impl About {
+    /// Refuses a checkpoint of another run.
+    ///
+    /// # Errors
+    /// When settings, vocabulary or text are others.
+    pub fn check(&self, found: &About) -> Result<()> {
+        check_unchanged(&found.settings, &self.settings)?;
+        ensure!(
+            found.vocabulary == self.vocabulary,
+            "the vocabulary is not the one that the checkpoint was trained with"
+        );
+        ensure!(
+            found.corpus == self.corpus,
+            "the text is not the one that the checkpoint was trained on"
+        );
+        Ok(())
+    }
+
     /// Continues from `before`, keeping its commits and devices.
     fn go_on_from(&mut self, before: &About) {
         self.step = before.step;

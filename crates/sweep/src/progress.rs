@@ -44,6 +44,9 @@ pub trait Progress: Sync {
     /// A run ended with a status of the run table; see [`Ended`].
     fn finished(&self, _position: Position, _run: &PlannedRun, _ended: &Ended) {}
 
+    /// A run of the plan needs nothing of this process: another one has done it, or owns it.
+    fn skipped(&self, _run: &PlannedRun) {}
+
     /// A run was stopped from outside and has not ended.
     fn stopped(&self, _run: &PlannedRun) {}
 
@@ -186,6 +189,10 @@ impl Progress for Listeners<'_> {
     fn finished(&self, position: Position, run: &PlannedRun, ended: &Ended) {
         let all = self.0.iter();
         all.for_each(|one| one.finished(position, run, ended));
+    }
+
+    fn skipped(&self, run: &PlannedRun) {
+        self.0.iter().for_each(|one| one.skipped(run));
     }
 
     fn stopped(&self, run: &PlannedRun) {

@@ -62,6 +62,11 @@ impl Pretrain {
         };
         let (settings, json) = Settings::read(&path(config, context)?)?;
         let folder = Folder::open(&root.join("runs/pretraining").join(&settings.name))?;
+        let _lock = if self.export {
+            None
+        } else {
+            Some(folder.lock()?)
+        };
         let latest = folder.latest()?.map(|checkpoint| checkpoint.about.step);
         match latest {
             Some(step) => ensure!(
@@ -119,7 +124,13 @@ impl Pretrain {
         start: Box<dyn Weights>,
         export: &dyn Fn(&Checkpoint, &Path) -> Result<Exported>,
     ) -> Result<u8> {
-        if !self.export {
+        if self.export {
+            if let Some(checkpoint) = desk.folder.latest()? {
+                let code = totune_sweep::code(&desk.context.project.root);
+                let about = desk.job.about(&code, &desk.machine.device_name);
+                about.check(&checkpoint.about)?;
+            }
+        } else {
             let ended = self.train(desk, objective, start)?;
             if !ended.finished {
                 desk.write_log()?;

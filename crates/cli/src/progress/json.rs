@@ -138,6 +138,10 @@ impl Progress for Lines {
         event(level, "run-ended", Some(&run.id), fields);
     }
 
+    fn skipped(&self, run: &PlannedRun) {
+        self.tracker().skipped(run);
+    }
+
     fn stopped(&self, run: &PlannedRun) {
         event(Level::Warning, "run-interrupted", Some(&run.id), json!({}));
     }

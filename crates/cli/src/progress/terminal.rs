@@ -212,6 +212,10 @@ impl Progress for SweepProgress {
         }
     }
 
+    fn skipped(&self, run: &PlannedRun) {
+        self.known().tracker.skipped(run);
+    }
+
     fn caching(&self, event: &CachingEvent) {
         if let Some(bars) = &self.bars {
             bars.run.set_length(event.of as u64);

@@ -98,6 +98,11 @@ impl Tracker {
         });
     }
 
+    /// Notes that another process does a run.
+    pub fn skipped(&mut self, run: &PlannedRun) {
+        self.forecast.skipped(&run.spec);
+    }
+
     /// Notes a step of the current run.
     pub fn step(&mut self, event: &StepEvent) -> Option<Moment> {
         let current = self.current.as_mut()?;

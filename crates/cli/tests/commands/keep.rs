@@ -271,4 +271,15 @@ fn the_model_of_a_run_is_kept_by_training_it_again() {
     );
     let manifest = fs::read_to_string(checkout.path("m/totune.json")).expect("a manifest");
     assert!(manifest.contains("\"experiment\": \"tune\""), "{manifest}");
+    for option in [["--lr", "1e-3"], ["--text", "body"]] {
+        let arguments = [&["train", "--run", &id, "--save", to], &option[..]].concat();
+        let said = checkout.run(&arguments);
+        assert_eq!(said.code, Some(2));
+        let (expected, name) = ("'--run <ID>' cannot be used with", option[0]);
+        assert!(
+            said.err.contains(expected) && said.err.contains(name),
+            "{}",
+            said.err
+        );
+    }
 }

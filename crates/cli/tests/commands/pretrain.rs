@@ -93,6 +93,9 @@ fn a_run_killed_again_and_again_ends_with_the_same_weights() {
 #[test]
 fn an_interrupted_run_says_how_to_continue_and_can_be_exported() {
     let checkout = checkout();
+    // What a try without a checkpoint left may be of other settings.
+    let vocabulary = "runs/pretraining/tiny/vocab.txt";
+    checkout.write(vocabulary, "[PAD]\n[UNK]\n");
     let said = checkout.run(&["pretrain", "tiny", "--steps", "7"]);
     assert_eq!(said.code, Some(130), "{}", said.err);
     let expected = "interrupted after step 7 of 60; rerun with --resume to continue";
@@ -112,6 +115,16 @@ fn an_interrupted_run_says_how_to_continue_and_can_be_exported() {
     for name in ["model.safetensors", "config.json", "vocab.txt", "card.toml"] {
         assert!(encoder.join(name).is_file(), "{name}");
     }
+    let card = fs::read_to_string(encoder.join("card.toml")).expect("a card");
+    assert!(card.contains("licence  = \"MIT OR Apache-2.0\""), "{card}");
+
+    let settings = "experiments/pretraining/tiny.toml";
+    let text = fs::read_to_string(checkout.path(settings)).expect("the settings");
+    assert!(text.contains("share = 0.15"), "{text}");
+    checkout.write(settings, &text.replace("share = 0.15", "share = 0.5"));
+    let said = checkout.run(&["pretrain", "tiny", "--export"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("settings changed"), "{}", said.err);
 }
 
 #[test]

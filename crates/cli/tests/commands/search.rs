@@ -114,6 +114,10 @@ fn the_best_trial_on_dev_gives_its_rate_to_the_runs_that_wait_for_it() {
                 .all(|spec| spec["search"][0] == "work.training.adaptation.lr")
         );
     }
+    // A run can be named next to trials that would be repeated, too.
+    let id = runs(&checkout, "tune")[0]["id"].clone();
+    let only = ["--only", id.as_str().expect("an id"), "--retry-failed"];
+    checkout.succeed(&[&["sweep", "plan", "trial", "fixture"], &only[..]].concat());
     // Trials are part of the results.
     let collected = checkout.collected();
     let searched = collected

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::row::{Row, ScoredRow};
+use super::row::ScoredRow;
 use crate::floors::MAJORITY;
 use crate::predictions::Predictions;
 use crate::scorer::{Estimate, Scorer};
@@ -108,6 +108,7 @@ fn difference(own: &ScoredRow, chosen: &ScoredRow, scorer: &Scorer) -> Result<(E
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::row::Row;
     use crate::test_support::{dataset, predictions};
 
     /// A strategy with the predictions of a model, after a shorter training first where it reached the last stage.

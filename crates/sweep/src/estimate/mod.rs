@@ -96,14 +96,14 @@ pub fn estimate(
     let datasets = project.datasets()?;
     let encoders = project.encoders()?;
     let mut left_out = BTreeMap::new();
-    let mut kinds: BTreeMap<String, (Timed, Vec<Sizes>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, (Timed, Vec<Sizes>)> = BTreeMap::new(); // by all that is timed
     let open = plan.runs.iter();
     let open = open.filter(|run| !matches!(run.state, State::Done | State::Unresolvable));
     let open: Vec<&RunSpec> = open.map(|run| &run.spec).collect();
     for run in &open {
         match judged(run, &datasets)? {
             Ok((timed, sizes)) => {
-                let kind = kinds.entry(timed.label.clone());
+                let kind = kinds.entry(timed.key());
                 kind.or_insert_with(|| (timed, Vec::new())).1.push(sizes);
             }
             Err(why) => *left_out.entry(why).or_insert(0) += 1,
@@ -111,7 +111,8 @@ pub fn estimate(
     }
     let mut costs = Vec::new();
     let of = kinds.len();
-    for (number, (label, (timed, runs))) in (1..).zip(kinds) {
+    for (number, (timed, runs)) in (1..).zip(kinds.into_values()) {
+        let label = timed.label.clone();
         if machine.stop.load(Ordering::Relaxed) {
             *left_out.entry(STOPPED.to_string()).or_insert(0) += runs.len();
             continue;

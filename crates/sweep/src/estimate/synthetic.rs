@@ -110,6 +110,12 @@ impl Timed {
         }
     }
 
+    /// Everything that the time of a step depends on, with the label first.
+    pub fn key(&self) -> String {
+        let training = serde_json::to_string(&self.training).expect("plain data");
+        format!("{} {} {training}", self.label, self.pair)
+    }
+
     /// Examples in a batch.
     pub fn batch_size(&self) -> usize {
         self.training.batch_size

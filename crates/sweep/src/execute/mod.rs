@@ -200,18 +200,24 @@ impl Sweep<'_> {
         };
         // Many workers go through the same plan, and most of its runs are done when one comes to them.
         if run.state == State::Missing && self.store.done_since(&run.id) {
+            self.progress.skipped(run);
             return Ok(End::Done);
         }
         let Some(claim) = self.store.claim(&run.spec)? else {
+            self.progress.skipped(run);
             return Ok(End::Elsewhere);
         };
         // Another process may have done it between the plan and the claim.
         match self.store.ended(&run.id) {
-            Some((State::Done, _)) => return Ok(End::Done),
+            Some((State::Done, _)) => {
+                self.progress.skipped(run);
+                return Ok(End::Done);
+            }
             // Of several workers that retry what has failed, one does so.
             Some((State::Failed, _))
                 if run.state != State::Failed || self.store.rounds(&run.id)? > run.rounds =>
             {
+                self.progress.skipped(run);
                 return Ok(End::Failed);
             }
             _ => {}
@@ -345,7 +351,7 @@ impl Inputs {
 
 /// A run's row before it has run.
 fn row(spec: &RunSpec, inputs: &Inputs, code: &Code, machine: &Machine) -> RunRow {
-    let pretrained = spec.encoder().and_then(|name| inputs.encoder(name).ok());
+    let [dataset_hash, checkpoint_hash, tokenizer_hash] = inputs.hashes(spec).unwrap_or_default();
     RunRow {
         run_id: spec.id(),
         paper: spec.paper.clone(),
@@ -355,14 +361,10 @@ fn row(spec: &RunSpec, inputs: &Inputs, code: &Code, machine: &Machine) -> RunRo
         code_commit: code.commit.clone(),
         code_dirty: code.dirty,
         dataset: spec.dataset.clone(),
-        dataset_hash: inputs.dataset_hash(spec).unwrap_or_default(),
+        dataset_hash,
         encoder: spec.encoder().unwrap_or_default().to_string(),
-        checkpoint_hash: pretrained
-            .map(|found| found.loaded.checkpoint_hash.clone())
-            .unwrap_or_default(),
-        tokenizer_hash: pretrained
-            .map(|found| found.reader.hash().to_string())
-            .unwrap_or_default(),
+        checkpoint_hash,
+        tokenizer_hash,
         seed: spec.seed,
         device: machine.device_name.clone(),
         threads: machine.threads as u32,

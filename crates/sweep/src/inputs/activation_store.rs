@@ -98,13 +98,15 @@ impl ActivationStore {
 }
 
 /// Removes the oldest files of cached activations in `folder` until they take at most `budget` bytes. Those that a
-/// process left unfinished count too, except for the one at `needed`, which is about to be finished.
+/// process left unfinished count too, except for the one at `needed`, which is about to be finished, and those that another
+/// process is writing.
 fn make_room(folder: &Path, budget: u64, needed: &Path) -> Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let extension = path.extension();
         if path != needed
+            && !is_written(&path)
             && extension.is_some_and(|extension| extension == "states" || extension == "part")
         {
             let about = entry.metadata();
@@ -123,6 +125,14 @@ fn make_room(folder: &Path, budget: u64, needed: &Path) -> Result<()> {
         total -= size;
     }
     Ok(())
+}
+
+/// Whether a process has locked an unfinished file, as its writer does.
+fn is_written(path: &Path) -> bool {
+    let file = fs::File::open(path);
+    path.extension()
+        .is_some_and(|extension| extension == "part")
+        && file.is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
 }
 
 #[cfg(test)]
@@ -166,6 +176,10 @@ mod tests {
         assert_eq!(left(300), "a.states b.part c.states d.lock e.part");
         assert_eq!(left(250), "b.part c.states d.lock e.part");
         assert_eq!(left(100), "b.part d.lock e.part");
+        let writer = fs::File::open(folder.path().join("b.part")).expect("the file");
+        writer.try_lock().expect("nobody else");
+        assert_eq!(left(0), "b.part d.lock e.part");
+        drop(writer);
         assert_eq!(left(0), "d.lock e.part");
     }
 }

@@ -266,6 +266,21 @@ impl Inputs {
         Ok(one_hash(&hashes.collect::<Result<Vec<_>>>()?))
     }
 
+    /// Hashes of the data, the encoder and the tokenizer of a run, as its row has them.
+    ///
+    /// # Errors
+    /// When its data were not loaded.
+    pub fn hashes(&self, spec: &RunSpec) -> Result<[String; 3]> {
+        let pretrained = spec.encoder().and_then(|name| self.encoder(name).ok());
+        let checkpoint = pretrained.map(|found| found.loaded.checkpoint_hash.clone());
+        let tokenizer = pretrained.map(|found| found.reader.hash().to_string());
+        Ok([
+            self.dataset_hash(spec)?,
+            checkpoint.unwrap_or_default(),
+            tokenizer.unwrap_or_default(),
+        ])
+    }
+
     /// An encoder that was loaded.
     pub(crate) fn encoder(&self, name: &str) -> Result<&Pretrained> {
         self.encoders

@@ -70,10 +70,19 @@ impl Forecast {
     /// Notes that a run begins, which no longer counts as open.
     pub fn started(&mut self, spec: &RunSpec) {
         let kind = Kind::of(spec);
-        if let Some(times) = self.kinds.get_mut(&kind) {
+        self.close(&kind);
+        self.current = Some(kind);
+    }
+
+    /// Notes that another process does a run, which no longer counts as open.
+    pub fn skipped(&mut self, spec: &RunSpec) {
+        self.close(&Kind::of(spec));
+    }
+
+    fn close(&mut self, kind: &Kind) {
+        if let Some(times) = self.kinds.get_mut(kind) {
             times.open = times.open.saturating_sub(1);
         }
-        self.current = Some(kind);
     }
 
     /// Sets the expected duration of the current run.
@@ -158,6 +167,16 @@ mod tests {
         let new = forecast(&[(frozen, &[10.0], 0), (full, &[100.0], 0), (elmo, &[], 2)]);
         assert_eq!(seconds(&new), Some(200.0));
         assert_eq!(seconds(&forecast(&[(full, &[], 2)])), None);
+    }
+
+    #[test]
+    fn a_run_that_begins_or_that_another_process_does_is_not_open() {
+        let mut left = forecast(&[(["sst-2", "bert", "full"], &[10.0], 2)]);
+        let kind = left.kinds.keys().next().cloned().expect("one");
+        for expected in [20.0, 10.0, 0.0, 0.0] {
+            assert_eq!(seconds(&left), Some(expected));
+            left.close(&kind);
+        }
     }
 
     #[test]

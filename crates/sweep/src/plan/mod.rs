@@ -228,7 +228,9 @@ fn decided(ids: &RunIds, store: &Store, cell: &Cell, selection: &Selection) -> R
     let scored = |run: &RunSpec| match store.state(&run.id()) {
         (State::Done, _) => Scored::of(&store.tables(&run.id())?, &metric),
         // A run that is to be repeated may yet get a score.
-        (State::Failed, why) if !selection.retry_failed => Ok(Scored::Worst(why)),
+        (State::Failed, why) if !(selection.retry_failed && selection.has_id(&run.id())) => {
+            Ok(Scored::Worst(why))
+        }
         (state, _) => {
             elsewhere |= state == State::Running;
             Ok(Scored::Open)

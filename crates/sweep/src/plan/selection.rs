@@ -92,15 +92,17 @@ impl Selection {
             specs().map(|spec| spec.dataset.as_str()),
         )?;
 
-        let by_id = |id: &str| {
-            let starts = |only: &String| id.starts_with(only.as_str());
-            self.only.is_empty() || self.only.iter().any(starts)
-        };
         let selected = runs.iter().enumerate().map(|(at, (id, spec))| {
             let in_shard = |shard: Shard| at % shard.of == shard.index - 1;
-            by_id(id) && self.names(spec) && self.shard.is_none_or(in_shard)
+            self.has_id(id) && self.names(spec) && self.shard.is_none_or(in_shard)
         });
         Ok(selected.collect())
+    }
+
+    /// Whether the id of a run is among those given.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        let starts = |only: &String| id.starts_with(only.as_str());
+        self.only.is_empty() || self.only.iter().any(starts)
     }
 
     /// Whether the experiment, the arm and the dataset of a run are among those named.

@@ -33,7 +33,9 @@ pub fn restore(places: Places, paper: &str, profile: &str) -> Result<Restored> {
     };
     for (id, run) in by_run(tables) {
         let (state, _) = store.state(&id);
-        let is_lacking = matches!(state, State::Missing | State::Interrupted);
+        // Putting a run back waits for what may be left of an owner.
+        let is_lacking = matches!(state, State::Missing | State::Interrupted)
+            || state == State::Running && store.may_be_left(&id);
         if is_lacking && store.put_back(&id, &run)? {
             restored.written += 1;
         } else {

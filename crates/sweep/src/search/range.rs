@@ -103,12 +103,15 @@ impl Range {
         }
     }
 
-    /// Number of values; `None` for real numbers and for overflow.
+    /// Number of values; `None` for overflow, and for numbers from 0 or below it, of which there are very many.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Choices(choices) => Some(choices.len()),
             Self::Whole { from, to } => {
                 usize::try_from(to.checked_sub(*from)?.checked_add(1)?).ok()
+            }
+            Self::Number { from, to, .. } if *from > 0.0 => {
+                usize::try_from(rank(*to) - rank(*from) + 1).ok()
             }
             Self::Number { .. } => None,
         }
@@ -144,6 +147,15 @@ fn next(seed: u64, path: &str, number: u64) -> u64 {
     stream(seed, &format!("search {path}"), number).next_u64()
 }
 
+/// The place of a number above 0 among all of three significant digits, which are 900 from one power of ten to the next.
+fn rank(value: f64) -> i64 {
+    let text = format!("{value:.2e}");
+    let (digits, power) = text.split_once('e').expect("as it was just written");
+    let digits: f64 = digits.parse().expect("a number");
+    let power: i64 = power.parse().expect("a whole number");
+    900 * power + (digits * 100.0).round() as i64 - 100
+}
+
 /// Rounds to three significant digits, so that a spec stays readable.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}")
@@ -168,6 +180,18 @@ mod tests {
                 drawn.as_f64().expect("a number")
             })
             .collect()
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_so_are_not_endless() {
+        for (text, expected) in [
+            ("{ from = 0.1, to = 0.11 }", Some(11)),
+            ("{ from = 0.9, to = 1.1 }", Some(111)),
+            ("{ from = 1e-5, to = 1e-3, scale = \"log\" }", Some(1801)),
+            ("{ from = 0.0, to = 1.0 }", None),
+        ] {
+            assert_eq!(read(text).expect("a range").size(), expected, "{text}");
+        }
     }
 
     #[test]

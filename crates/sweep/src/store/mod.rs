@@ -135,7 +135,11 @@ impl Store {
         }
         let why = match (Holder::of(&folder), ended) {
             (Some(holder), _) if holder.hold != Hold::Free => {
-                let why = format!("{} is at it", holder.owner.describe());
+                let owner = holder.owner.describe();
+                let why = match holder.hold {
+                    Hold::Silent => format!("{owner} is at it, unless it has ended unseen"),
+                    _ => format!("{owner} is at it"),
+                };
                 return (State::Running, why);
             }
             (_, Some(ended)) => return ended,
@@ -350,6 +354,15 @@ impl Claim {
         write_atomically(&self.folder.join(CARDS), json.as_bytes())?;
         let json = spec.canonical_json() + "\n";
         write_atomically(&self.folder.join(SPEC), json.as_bytes())
+    }
+
+    /// SHA-256 of the facts from the cards that the run began with.
+    pub fn cards_hash(&self) -> Result<String> {
+        let path = self.folder.join(CARDS);
+        let bytes = std::fs::read(&path);
+        Ok(sha256_hex(&bytes.with_context(|| {
+            format!("{}: cannot be read", path.display())
+        })?))
     }
 
     /// Publishes the rows; false if another process has taken the run over, whose rows count then. A run that is done

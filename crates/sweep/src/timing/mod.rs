@@ -85,8 +85,12 @@ pub fn time(
     request.only.of(runs)?;
     let is_asked = |kind: &Kind| request.only.names(kind.spec);
     let folder = environment.project.results(&plan.paper, &plan.profile);
-    let mut rows = read_timing(&folder)?;
-    rows.retain(|row| kinds.iter().any(|kind| kind.is_of(row)));
+    let read = || -> Result<Vec<TimingRow>> {
+        let mut rows = read_timing(&folder)?;
+        rows.retain(|row| kinds.iter().any(|kind| kind.is_of(row)));
+        Ok(rows)
+    };
+    let mut rows = read()?;
     let place = Place::of(environment.machine);
     let stands = |kind: &Kind| !request.again && kind.stands(&rows, &place, request);
     let to_time: Vec<&Kind> = kinds
@@ -102,6 +106,7 @@ pub fn time(
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("{}: cannot create", folder.display()))?;
         let scratch = Scratch::take(request.store)?;
+        rows = read()?; // what another pass has written in the meantime
         let pass = Pass::new(request, place, &to_time, &scratch, progress)?;
         let groups = kind::groups(to_time);
         for (number, group) in (1..).zip(&groups) {

@@ -69,6 +69,9 @@ struct Same {
     dataset: String,
     weights: String,
     tokenizer: String,
+    /// SHA-256 of the facts from the cards; older checkpoints have none.
+    #[serde(default)]
+    cards: String,
     device: String,
     threads: u32,
     /// SHA-256 of the program; empty until a checkpoint is there to be read or written.
@@ -97,6 +100,7 @@ impl<'a> RunCheckpoints<'a> {
                     dataset: row.dataset_hash.clone(),
                     weights: row.checkpoint_hash.clone(),
                     tokenizer: row.tokenizer_hash.clone(),
+                    cards: place.claim.cards_hash()?,
                     device: row.device.clone(),
                     threads: row.threads,
                     program: String::new(),
@@ -257,6 +261,7 @@ mod tests {
             dataset: "d".into(),
             weights: "w".into(),
             tokenizer: "t".into(),
+            cards: "c".into(),
             device: "cpu".into(),
             threads: 1,
             program: "p".into(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use totune_cluster::{Request, Slurm, Submission};
-use totune_sweep::timestamp;
+use totune_sweep::{State, timestamp};
 
 use super::{jobs, submissions};
 use crate::command::selection::RunSelection;
@@ -185,7 +185,12 @@ impl SubmitArgs {
             self.max_jobs.min(slurm.max_task()?)
         };
         let share = Duration::from_secs(self.pack * 60 * self.gpus.max(1) as u64);
-        let workers = plan.workers(most, share);
+        let mut workers = plan.workers(most, share);
+        // One waits for the lease of an owner that may have ended unseen, and takes the run over.
+        let mut running = plan.runs.iter().filter(|run| run.state == State::Running);
+        if workers.0 == 0 && running.any(|run| context.store.may_be_left(&run.id)) {
+            workers.0 = 1;
+        }
         if workers == (0, 0) {
             if !context.global.quiet {
                 eprintln!("nothing to submit: {}", counts(&plan));

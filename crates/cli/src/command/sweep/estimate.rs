@@ -72,7 +72,7 @@ fn print(estimate: &Estimate) {
         );
     }
     println!(
-        "{:>6}  {:>9}  {:>10}  {:>12}  {:>9.2}  all {} kinds, at most: all epochs, 30 tokens a text, evaluation included",
+        "{:>6}  {:>9}  {:>10}  {:>12}  {:>9.2}  all {} kinds, at most: all epochs, 30 tokens a text, evaluation included, no restarts",
         estimate.kinds.iter().map(|kind| kind.runs).sum::<usize>(),
         estimate.kinds.iter().map(|kind| kind.steps).sum::<u64>(),
         "",

@@ -95,11 +95,31 @@ pub struct Train {
     #[command(flatten)]
     curves: Curves,
     /// Train this run of an experiment again, as its spec says, instead of a dataset
-    #[arg(long, value_name = "ID", conflicts_with = "dataset", requires = "save")]
+    #[arg(long, value_name = "ID", conflicts_with_all = OF_A_DATASET, requires = "save")]
     run: Option<String>,
     #[command(flatten)]
     hints: HintArgs,
 }
+
+/// What the spec of a run says, so that an option cannot.
+const OF_A_DATASET: [&str; 16] = [
+    "dataset",
+    "HintArgs",
+    "encoder",
+    "strategy",
+    "head",
+    "lr",
+    "head_lr",
+    "epochs",
+    "batch_size",
+    "max_length",
+    "pooling",
+    "pairs",
+    "dtype",
+    "restarts",
+    "gradient_checkpointing",
+    "seed",
+];
 
 /// Default encoder of commands: the one that comes with the repository.
 pub(super) const ENCODER: &str = "totune-bert-mini";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use totune_adapt::Switch;
 use totune_keep::check_adapter;
 use totune_sweep::{Inputs, RunSpec, Work, missing};
@@ -32,6 +32,16 @@ pub(super) fn rerun(
     let machine = context.machine()?;
     let activations = context.project.root.join("runs/activations");
     let inputs = Inputs::open(context.environment(&machine), [&spec], &activations)?;
+    let now = inputs.hashes(&spec)?;
+    let then = [&run.dataset_hash, &run.checkpoint_hash, &run.tokenizer_hash];
+    let names = ["data", "encoder", "tokenizer"];
+    for (name, (now, then)) in names.iter().zip(now.iter().zip(then)) {
+        ensure!(
+            now == then,
+            "run {id}: its {name} has changed since, from {then} to {now}; `totune sweep run` runs the experiment again with what \
+             is there"
+        );
+    }
     let datasets = context.project.datasets()?;
     let card = datasets.find(&spec.dataset)?;
     let encoders = context.project.encoders()?;
