@@ -8,6 +8,7 @@ use crate::tags::Tagging;
 use crate::{Card, Example, Input, Repeats, SplitFacts, Target, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::path::Path;
+use totune_disk::quoted_for_shell;
 use totune_toml::quoted;
 
 /// The examples of one file of a dataset.
@@ -120,7 +121,7 @@ impl Card {
         let short = |hash: &str| hash.chars().take(8).collect::<String>();
         let train = self.places(root, "train").into_iter().next();
         let train = train.map_or(path.to_path_buf(), |(_, train)| train);
-        let card = self.relative_to.display();
+        let card = quoted_for_shell(&self.relative_to.display().to_string());
         let file = train.file_name().map(|name| name.to_string_lossy());
         let has_its_name = file.is_some_and(|file| file.split('.').next() == Some(&self.name));
         let out = if has_its_name {
@@ -134,7 +135,7 @@ impl Card {
             path.display(),
             short(now),
             short(then),
-            train.display()
+            quoted_for_shell(&train.display().to_string())
         )
     }
 

@@ -11,4 +11,4 @@ mod name;
 
 pub use file::{PendingFile, UnverifiedFile, check_replaceable, write_atomically};
 pub use folder::{PendingFolder, check_writable, create_folder, sync_folder};
-pub use name::unique_name;
+pub use name::{quoted_for_shell, unique_name};

@@ -60,16 +60,25 @@ fn rows<'a>(
     empty: &str,
 ) -> Result<Table<'a>, FormatError> {
     let error = |line, problem| FormatError::on_line(path, line, problem);
-    let mut lines = objects.peekable();
-    let Some(&(first, object)) = lines.peek() else {
+    let lines: Vec<(usize, &str)> = objects.collect();
+    if lines.is_empty() {
         return Err(error(1, empty.into()));
-    };
-    let keys = Keys(object)
-        .read()
-        .map_err(|problem| error(first, problem))?;
+    }
     let columns = match wanted {
         Some(wanted) => wanted.iter().map(|name| name.to_string()).collect(),
-        None => keys,
+        None => {
+            // Objects may leave out keys.
+            let mut all: Vec<String> = Vec::new();
+            for &(number, object) in &lines {
+                let keys = Keys(object).read();
+                for key in keys.map_err(|problem| error(number, problem))? {
+                    if !all.contains(&key) {
+                        all.push(key);
+                    }
+                }
+            }
+            all
+        }
     };
     let mut table = Table::new(path, Unit::Line, columns.clone());
     let mut fields: Vec<Option<Cow<str>>> = vec![None; columns.len()];
@@ -83,6 +92,10 @@ fn rows<'a>(
         .deserialize(&mut reader)
         .and_then(|()| reader.end())
         .map_err(|problem| error(number, explain(&problem)))?;
+        if wanted.is_none() {
+            let absent = fields.iter_mut().filter(|field| field.is_none());
+            absent.for_each(|field| *field = Some(Cow::Borrowed("")));
+        }
         if let Some(absent) = fields.iter().position(Option::is_none) {
             let name = &columns[absent];
             let keys = Keys(line).read().unwrap_or_default();

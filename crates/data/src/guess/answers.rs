@@ -95,7 +95,8 @@ fn refuse_decimal_commas(name: &str, values: &[&str]) -> Result<()> {
         .all(|value| is_number(value) || has_comma(value));
     match with_comma.filter(|_| are_numbers) {
         Some(value) => bail!(
-            "`{name}` has numbers with decimal commas, such as `{}`; expected a point before decimals",
+            "`{name}` has numbers with decimal commas, such as `{}`; expected a point before decimals; if the commas divide labels, \
+             give --task multi-label --label {name}",
             shown(value)
         ),
         None => Ok(()),

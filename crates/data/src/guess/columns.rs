@@ -35,11 +35,14 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
         return Ok(of_sets(table, columns, sets, reasons));
     }
     let label = asked(names, "--label", &hints.label)?;
+    let mut notes = Vec::new();
     let label = match label {
         Some(label) => label,
         None => {
-            let (label, why) = guess_label(table, &[Some(text), second, id])?;
+            let taken = [Some(text), second, id];
+            let (label, why) = guess_label(table, &taken)?;
             reasons.push(why);
+            notes.extend(rivals(names, &taken, label));
             label
         }
     };
@@ -68,7 +71,26 @@ pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
     let mut findings = answers::answers(table, label, hints)?;
     findings.columns = format!("{{ {} }}", parts.join(", "));
     findings.columns_reason = reasons.join(", ");
+    findings.notes.extend(notes);
     Ok(findings)
+}
+
+/// A note on other columns with the name of a label.
+fn rivals(names: &[String], taken: &[Option<usize>], label: usize) -> Option<String> {
+    let is_named = |column: &usize| LABELS.contains(&plain(&names[*column]).as_str());
+    let others =
+        (0..names.len()).filter(|&column| column != label && !taken.contains(&Some(column)));
+    let others: Vec<String> = others
+        .filter(is_named)
+        .map(|column| names[column].clone())
+        .collect();
+    (!others.is_empty() && is_named(&label)).then(|| {
+        format!(
+            "`{}` is taken for the label, although {} may be it by name, too; --label names another one",
+            names[label],
+            listed(&others)
+        )
+    })
 }
 
 /// The column that an option names.
@@ -121,9 +143,6 @@ fn guess_text(table: &Table, taken: &[Option<usize>]) -> Result<(usize, Option<u
             ));
         }
     }
-    if let Some(text) = TEXTS.iter().find_map(|name| called(name)) {
-        return Ok((text, None, format!("`{}` by its name", names[text])));
-    }
     let words = |column: usize| -> f64 {
         let words: usize = table.column(column).map(n_words).sum();
         words as f64 / table.n_rows() as f64
@@ -134,6 +153,12 @@ fn guess_text(table: &Table, taken: &[Option<usize>]) -> Result<(usize, Option<u
         .filter(|(_, words)| *words >= 2.0)
         .collect();
     long.sort_by(|a, b| b.1.total_cmp(&a.1));
+    // A column called `document` may have the numbers of documents, next to one with their words.
+    let has_words = |column: &usize| long.is_empty() || long.iter().any(|(of, _)| of == column);
+    let mut named = TEXTS.iter().filter_map(|name| called(name));
+    if let Some(text) = named.find(has_words) {
+        return Ok((text, None, format!("`{}` by its name", names[text])));
+    }
     match long[..] {
         [(text, _)] => Ok((
             text,

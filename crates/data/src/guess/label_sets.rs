@@ -137,6 +137,19 @@ fn several_in_one(
         && distinct
             .iter()
             .all(|field| field.starts_with('[') && list(field).is_some());
+    if are_lists {
+        let lists: Vec<Vec<String>> = distinct.iter().filter_map(|field| list(field)).collect();
+        let n = lists[0].len();
+        let is_flag = |value: &String| applies(value).is_some();
+        ensure!(
+            n < 2
+                || lists
+                    .iter()
+                    .any(|list| list.len() != n || !list.iter().all(is_flag)),
+            "`{name}` has lists of {n} numbers that are 0 or 1, which do not say what the labels are called; expected the names of \
+             those that apply, or a column of 0 and 1 for each label"
+        );
+    }
     let (separator, how) = if let Some(separator) = &hints.label_separator {
         (
             Some(separator.clone()),
@@ -175,7 +188,18 @@ fn several_in_one(
     if labels.iter().all(|label| label.parse::<i64>().is_ok()) {
         labels.sort_by_key(|label| label.parse::<i64>().unwrap_or(0));
     }
-    let notes = spellings::missing(table, column, &labels, separator.as_deref());
+    let mut notes = spellings::missing(table, column, &labels, separator.as_deref());
+    let n_empty = table
+        .column(column)
+        .filter(|field| field.trim().is_empty())
+        .count();
+    if n_empty > 0 {
+        notes.push(format!(
+            "`{name}` is empty in {n_empty} of {} rows, to which none of the labels applies then; if they were not labelled, write \
+             `unlabelled = \"\"` into the layout",
+            table.n_rows()
+        ));
+    }
     let between = separator.map_or(String::new(), |separator| {
         format!(", label-separator = {}", string(&separator))
     });

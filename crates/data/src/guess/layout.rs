@@ -121,6 +121,10 @@ fn separator(sample: &Sample, end: &str, hints: &Hints) -> Result<(char, String)
             '\t',
             "tabs divide each line into as many fields, and commas do not".to_string(),
         ),
+        (None, "csv") if !divides(sample, ',') && divides(sample, '|') => (
+            '|',
+            "`|` divides each line into as many fields, and commas do not".to_string(),
+        ),
         (None, "csv") => (',', "the name ends in .csv".to_string()),
         (None, "tsv") => ('\t', "the name ends in .tsv".to_string()),
         (None, _) => {
@@ -204,6 +208,11 @@ fn quotes_enclose(sample: &Sample) -> bool {
 /// The settings of delimited text: separator, quotes, header line.
 fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
     let sample = sample(text);
+    let first = sample.text.lines().next().unwrap_or_default();
+    ensure!(
+        !(first.starts_with("sep=") && first.chars().count() == 5),
+        "line 1: `{first}`, which spreadsheets read as the separator and other programs as a row; remove that line"
+    );
     let (separator, mut reason) = separator(&sample, end, hints)?;
     let kind = if separator == '\t' { "tsv" } else { "csv" };
     let own = !matches!(separator, ',' | '\t');
@@ -293,8 +302,21 @@ fn records(sample: &Sample, separator: char, quoting: bool) -> Vec<csv::StringRe
 fn has_header(rows: &[Vec<String>]) -> Result<(bool, String)> {
     let first = &rows[0];
     let number = |field: &String| field.trim().parse::<f64>().is_ok();
-    if let Some(known) = first.iter().find(|field| super::names::is_telling(field)) {
+    let below = |column: usize| rows[1..].iter().filter_map(move |row| row.get(column));
+    // A value of the column is no name of it.
+    let recurs = |column: usize| below(column).any(|field| field.trim() == first[column].trim());
+    let mut named = (0..first.len()).filter(|&column| super::names::is_telling(&first[column]));
+    if let Some(column) = named.find(|&column| !recurs(column)) {
+        let known = &first[column];
         return Ok((true, format!("the first line has the name `{known}`")));
+    }
+    let counts = first.iter().skip_while(|field| field.trim().is_empty());
+    let counts = (0..)
+        .zip(counts)
+        .all(|(n, field)| field.trim() == n.to_string());
+    let has_text = |column: usize| below(column).any(|field| !number(field));
+    if counts && first.len() > 1 && (0..first.len()).any(has_text) {
+        return Ok((true, "the first line counts the columns".into()));
     }
     if let Some(field) = first.iter().find(|field| number(field)) {
         return Ok((
@@ -305,22 +327,30 @@ fn has_header(rows: &[Vec<String>]) -> Result<(bool, String)> {
             ),
         ));
     }
-    if first
-        .iter()
-        .any(|field| field.split_whitespace().count() > 4)
-    {
+    let numbers = (0..first.len()).any(|column| rows.len() > 1 && below(column).all(number));
+    if numbers {
+        return Ok((true, "a column has numbers below the first line".into()));
+    }
+    let n_words = |field: &String| field.split_whitespace().count();
+    // The question of a form stands above its short answers.
+    let asks = |column: &usize| {
+        let is_short = |field: &String| n_words(field) <= 2;
+        n_words(&first[*column]) > 4 && rows.len() > 2 && below(*column).all(is_short)
+    };
+    if (0..first.len()).any(|column| asks(&column)) {
+        return Ok((
+            true,
+            "a column has short answers below its first field".into(),
+        ));
+    }
+    if first.iter().any(|field| n_words(field) > 4) {
         return Ok((
             false,
             "no header, since the first line has a whole sentence".into(),
         ));
     }
-    let below = |column: usize| rows[1..].iter().filter_map(move |row| row.get(column));
-    let numbers = (0..first.len()).any(|column| rows.len() > 1 && below(column).all(number));
-    if numbers {
-        return Ok((true, "a column has numbers below the first line".into()));
-    }
     let separator = match &first[..] {
-        [only] if only.contains([';', '\t']) => ", and --separator if a character divides it",
+        [only] if only.contains([';', '\t', '|']) => ", and --separator if a character divides it",
         _ => "",
     };
     bail!(

@@ -32,6 +32,7 @@ use crate::{Card, Empty, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::borrow::Cow;
 use std::path::Path;
+use totune_disk::quoted_for_shell;
 
 /// Facts about the file that the user states; the rest is guessed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -186,9 +187,11 @@ fn of_file(file: &Path, error: &anyhow::Error) -> String {
 fn outside(file: &Path, folder: &Path) -> String {
     format!(
         "{0}: is not below {1}, the folder of the card, and a card's files lie below its folder; write the card next to the \
-         file, or copy the file to {1} or link it there: ln -s {0} {1}",
+         file, or copy the file to {1} or link it there: ln -s {2} {3}",
         file.display(),
-        folder.display()
+        folder.display(),
+        quoted_for_shell(&file.display().to_string()),
+        quoted_for_shell(&folder.display().to_string())
     )
 }
 

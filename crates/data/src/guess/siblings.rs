@@ -21,18 +21,29 @@ pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
     };
     let mut splits = vec![(split.to_string(), file.to_path_buf())];
     for (other, split) in NAMES {
-        let sibling = [&name[..at], other, &name[at + own.len()..]].concat();
+        let other = in_case_of(&name[at..at + own.len()], other);
+        let sibling = [&name[..at], &other, &name[at + own.len()..]].concat();
         let path = file.with_file_name(sibling);
         let known = splits.iter().any(|(known, _)| known == split);
         if !known && path.is_file() {
             splits.push((split.to_string(), path));
         }
     }
-    if let [(only, _)] = &mut splits[..] {
-        *only = "train".into(); // nothing else could be trained on
+    if splits.iter().all(|(split, _)| split != "train") {
+        splits[0].0 = "train".into(); // nothing else could be trained on
     }
     splits.sort_by_key(|(split, _)| crate::survey::split_order(split));
     splits
+}
+
+/// A name in the case of another: `Test` next to `Train`, `TEST` next to `TRAIN`.
+fn in_case_of(own: &str, other: &str) -> String {
+    let mut letters = own.chars().map(char::is_uppercase);
+    match (letters.next(), letters.next()) {
+        (Some(true), Some(true)) => other.to_uppercase(),
+        (Some(true), _) => other[..1].to_uppercase() + &other[1..],
+        _ => other.to_string(),
+    }
 }
 
 /// The path of `file` below `folder`: its own, or that of a link in the folder that leads to it.

@@ -11,10 +11,15 @@ const MANY: usize = 20;
 /// The same, where words and tags are expected.
 const ENOUGH: usize = 2;
 
+/// Beginning of a line about the sentence below it.
+const COMMENT: &str = "# ";
+
 /// A column file.
 pub(super) struct WordColumns {
     n: usize,
     separator: &'static str,
+    /// Whether lines before sentences begin with `# ` and have no tag.
+    has_comments: bool,
     /// The types of span in the last column.
     types: Vec<String>,
 }
@@ -25,9 +30,22 @@ pub(super) struct WordColumns {
 /// When that holds for all but a few lines; the message names the first of them. With `is_asked`, these may be more.
 pub(super) fn word_columns(text: &str, is_asked: bool) -> Result<Option<WordColumns>> {
     let many = if is_asked { ENOUGH } else { MANY };
+    let is_word = |line: &str| !line.trim().is_empty() && !line.starts_with("-DOCSTART-");
+    let has_tag = |line: &str| {
+        let last = line.split_whitespace().last();
+        last.is_some_and(|tag| span_type(tag).is_ok())
+    };
+    let is_comment = |(before, line): (&str, &str)| {
+        let before = before.starts_with(COMMENT) || !is_word(before);
+        before && line.starts_with(COMMENT) && !has_tag(line)
+    };
+    let all = || std::iter::once("").chain(text.lines()).zip(text.lines());
+    let has_comments = all().any(is_comment);
     let lines = || {
-        let all = (1..).zip(text.lines());
-        all.filter(|(_, line)| !line.starts_with("-DOCSTART-"))
+        let kept = (1..).zip(all());
+        let kept = kept.filter(|(_, both)| !is_comment(*both));
+        let kept = kept.map(|(number, (_, line))| (number, line));
+        kept.filter(|(_, line)| !line.starts_with("-DOCSTART-"))
     };
     let words = || lines().filter(|(_, line)| !line.trim().is_empty());
     let n_words = words().count();
@@ -83,6 +101,7 @@ pub(super) fn word_columns(text: &str, is_asked: bool) -> Result<Option<WordColu
     Ok(Some(WordColumns {
         n,
         separator: if tabs { "tab" } else { "white-space" },
+        has_comments,
         types: types.into_iter().collect(),
     }))
 }
@@ -111,9 +130,14 @@ impl WordColumns {
         Ok(Findings {
             scheme: hints.scheme,
             format: format!(
-                "{{ kind = \"conll\", columns = {}, separator = \"{}\" }}",
+                "{{ kind = \"conll\", columns = {}, separator = \"{}\"{} }}",
                 strings(&names),
-                self.separator
+                self.separator,
+                if self.has_comments {
+                    format!(", comment = \"{COMMENT}\"")
+                } else {
+                    String::new()
+                }
             ),
             format_reason: format!("each line has {} columns", self.n),
             columns: format!("{{ text = \"{text}\", label = \"{label}\" }}"),

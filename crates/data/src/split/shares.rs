@@ -48,53 +48,28 @@ impl Dataset {
             3 => "train, dev and test".to_string(),
             n => format!("{n} parts"),
         };
-        // With as many of one label, the smallest part gets one of them.
+        // With as many, the smallest part gets one of them.
         let smallest = shares.iter().copied().fold(1.0, f64::min);
         let least = (1.0 / smallest).ceil();
-        let each = match self.task {
-            Task::Classification | Task::Ordinal | Task::MultiLabel => " of each label",
-            Task::Regression | Task::Tagging => "",
-        };
         let groups = match self.task {
             Task::Tagging => "a document and equal sentences stay in one part",
             _ => "a group and equal texts stay in one part",
         };
-        let rare = self.rarest_label().filter(|_| n == all);
-        let found = match (has_groups, rare) {
-            (true, _) if n == 1 => {
-                format!("{all} examples with only 1 group ({groups})")
-            }
-            (true, _) => {
-                format!("{all} examples with only {n} groups ({groups})")
-            }
-            (false, _) if n < all => {
-                format!(
-                    "{all} examples with only {n} different texts (equal texts stay in one part)"
-                )
-            }
-            (false, Some((label, 1))) => format!("label `{label}` has 1 example"),
-            (false, Some((label, few))) => format!("label `{label}` has {few} examples"),
-            (false, None) if all == 1 => "1 example".to_string(),
-            (false, None) => format!("{all} examples"),
+        let found = if has_groups && n == 1 {
+            format!("{all} examples with only 1 group ({groups})")
+        } else if has_groups {
+            format!("{all} examples with only {n} groups ({groups})")
+        } else if n < all {
+            format!("{all} examples with only {n} different texts (equal texts stay in one part)")
+        } else if all == 1 {
+            "1 example".to_string()
+        } else {
+            format!("{all} examples")
         };
         format!(
-            "{}: {found}; expected at least {least}{each} to divide into {parts}",
+            "{}: {found}; expected at least {least} to divide into {parts}",
             self.name
         )
-    }
-
-    /// The label with the fewest examples, of those that have one, and their number.
-    fn rarest_label(&self) -> Option<(&str, usize)> {
-        let mut counts = vec![0; self.labels.len()];
-        for example in &self.examples {
-            let one = example.target.class();
-            let several = example.target.labels().unwrap_or_default();
-            for label in one.iter().chain(several) {
-                counts[*label] += 1;
-            }
-        }
-        let labels = self.labels.iter().map(String::as_str).zip(counts);
-        labels.filter(|(_, n)| *n > 0).min_by_key(|(_, n)| *n)
     }
 
     fn split_by_class(&self, shares: &[f64], seed: u64) -> Vec<Vec<usize>> {
@@ -104,17 +79,20 @@ impl Dataset {
             strata.entry(class).or_default().push(unit);
         }
         let mut parts = vec![Vec::new(); shares.len()];
+        // What each part lacks, or has too much, after the classes before; else many small classes would all favour the same.
+        let mut left = vec![0.0; shares.len()];
         for (number, mut units) in (0..).zip(strata.into_values()) {
             shuffle(&mut units, &mut stream(seed, "compare parts", number));
             // Large units first, while there is room for them; the order of equal ones stays that of the shuffle.
             units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
             let n: usize = units.iter().map(Vec::len).sum();
-            let mut filled = vec![0usize; shares.len()];
+            for (left, share) in left.iter_mut().zip(shares) {
+                *left += share * n as f64;
+            }
             for unit in units {
-                let lacks = |part: usize| shares[part] * n as f64 - filled[part] as f64;
-                let most = (0..shares.len()).max_by(|&a, &b| lacks(a).total_cmp(&lacks(b)));
+                let most = (0..shares.len()).max_by(|&a, &b| left[a].total_cmp(&left[b]));
                 let part = most.unwrap_or(0);
-                filled[part] += unit.len();
+                left[part] -= unit.len() as f64;
                 parts[part].extend(unit);
             }
         }
@@ -256,8 +234,8 @@ pub(super) mod tests {
             .to_string();
         assert_eq!(
             error,
-            "own: 10 examples with only 1 group (a group and equal texts stay in one part); expected at least 2 of each label \
-             to divide into 2 parts"
+            "own: 10 examples with only 1 group (a group and equal texts stay in one part); expected at least 2 to \
+             divide into 2 parts"
         );
         let mut dataset = super::tests::dataset(6, |_| None);
         for at in 2..6 {
@@ -268,43 +246,16 @@ pub(super) mod tests {
             .expect_err("two texts");
         assert_eq!(
             error.to_string(),
-            "own: 6 examples with only 2 different texts (equal texts stay in one part); expected at least 7 of each label \
-             to divide into train, dev and test"
+            "own: 6 examples with only 2 different texts (equal texts stay in one part); expected at least 7 to divide \
+             into train, dev and test"
         );
     }
 
     #[test]
-    fn a_label_with_too_few_examples_is_named() {
-        let error = |dataset: &Dataset, n: usize| {
-            let shares = vec![1.0 / n as f64; n];
-            let error = dataset.split_by_shares(&shares, 1);
-            error.expect_err("too few").to_string()
-        };
-        // Texts 0 and 3 are of the class `b`, and 1, 2 and 4 of `a`.
-        let few = dataset(5, |_| None);
+    fn fewer_examples_than_parts_are_an_error() {
+        let error = dataset(3, |_| None).split_by_shares(&[0.25; 4], 1);
         assert_eq!(
-            error(&few, 5),
-            "own: label `b` has 2 examples; expected at least 5 of each label to divide into 5 parts"
-        );
-        let mut unique = dataset(40, |_| None);
-        unique.labels = (0..41).map(|label| format!("l{label}")).collect();
-        for (at, example) in unique.examples.iter_mut().enumerate() {
-            example.target = Target::Class(at);
-        }
-        assert_eq!(
-            error(&unique, 5),
-            "own: label `l0` has 1 example; expected at least 5 of each label to divide into 5 parts"
-        );
-        let mut scores = Dataset {
-            task: Task::Regression,
-            examples: few.examples[..3].to_vec(),
-            ..few
-        };
-        for example in &mut scores.examples {
-            example.target = Target::Value(0.5);
-        }
-        assert_eq!(
-            error(&scores, 4),
+            error.expect_err("too few").to_string(),
             "own: 3 examples; expected at least 4 to divide into 4 parts"
         );
     }
@@ -316,5 +267,29 @@ pub(super) mod tests {
         assert_ne!(one.hash, other.hash);
         assert_eq!(one.examples.len(), 2);
         assert_eq!(one.name, "x");
+    }
+
+    #[test]
+    fn many_small_classes_make_equal_parts() {
+        for (classes, of_each, shares, expected) in [
+            (22, 7, [0.2; 5].as_slice(), [31, 31, 31, 31, 30].as_slice()),
+            (15, 4, &[0.2; 5], &[12; 5]),
+            (20, 3, &[0.2; 5], &[12; 5]),
+            (300, 4, &[0.65, 0.15, 0.2], &[780, 180, 240]),
+        ] {
+            let mut dataset = dataset(classes * of_each, |_| None);
+            dataset.labels = (0..classes).map(|label| label.to_string()).collect();
+            for (at, example) in dataset.examples.iter_mut().enumerate() {
+                example.target = Target::Class(at % classes);
+            }
+            let parts = dataset.split_by_shares(shares, 1).expect("parts");
+            for (part, expected) in parts.iter().zip(expected) {
+                let found = part.len();
+                assert!(
+                    found.abs_diff(*expected) <= 1,
+                    "{classes} x {of_each}: {found} {expected}"
+                );
+            }
+        }
     }
 }

@@ -257,7 +257,7 @@ fn html(outcome: &Outcome, words: &[OsString], train: Option<&str>) -> Result<St
     });
     let words = words
         .iter()
-        .map(|word| train::quoted(&word.to_string_lossy()));
+        .map(|word| totune_disk::quoted_for_shell(&word.to_string_lossy()));
     let command = words.collect::<Vec<_>>().join(" ");
     page(&outcome.comparison, &errors, &command, train)
 }

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Subcommand;
 use totune_data::guess::{Hints, draft, name};
 use totune_data::{Card, TextCard, TextCatalogue, Tokenizer};
-use totune_disk::write_atomically;
+use totune_disk::{quoted_for_shell, write_atomically};
 use totune_toml::near;
 
 use crate::command::fetch;
@@ -104,7 +104,7 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
             "{}: it is already there and says what the columns are, so options about columns have no effect; edit it, \
              or write it anew with `totune data new {} --replace` and these options",
             beside.display(),
-            what
+            quoted_for_shell(what)
         );
         let card = Card::read(&beside)?;
         let places = card
@@ -160,8 +160,9 @@ fn refuse_rows(path: &Path) -> Result<()> {
     let is_other = path.extension().is_some_and(|end| end != "toml");
     ensure!(
         !(is_other && path.is_file()),
-        "{0}: is a file with rows, expected its card; `totune data new {0}` writes one",
-        path.display()
+        "{}: is a file with rows, expected its card; `totune data new {}` writes one",
+        path.display(),
+        quoted_for_shell(&path.display().to_string())
     );
     Ok(())
 }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_data::guess::draft;
-use totune_disk::write_atomically;
+use totune_disk::{quoted_for_shell, write_atomically};
 
 use super::hints::HintArgs;
 use super::{unreadable, write_new};
-use crate::command::train::quoted;
 use crate::context::Context;
 use crate::exit;
 
@@ -44,6 +43,16 @@ pub struct New {
     replace: bool,
 }
 
+/// The folder of a card that is to be written, which may not exist yet.
+fn folder_of(card: &Path) -> Result<PathBuf> {
+    let folder = card
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let found = fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
+    found.with_context(|| format!("--out: {}: cannot be looked at", folder.display()))
+}
+
 impl New {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         let file = fs::canonicalize(&self.file).with_context(|| unreadable(&self.file))?;
@@ -53,13 +62,11 @@ impl New {
         let root = root.filter(|root| is_named_there && file.starts_with(root));
         let beside = root.is_none();
         let own = file.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let folder = root.unwrap_or_else(|| match &self.out {
-            Some(out) => out
-                .parent()
-                .and_then(|out| fs::canonicalize(out).ok())
-                .unwrap_or(own.clone()),
-            None => own.clone(),
-        });
+        let folder = match (root, &self.out) {
+            (Some(root), _) => root,
+            (None, Some(out)) => folder_of(out)?,
+            (None, None) => own.clone(),
+        };
         if let (None, Some(out)) = (&hints.name, &self.out) {
             hints.name = out
                 .file_stem()
@@ -105,12 +112,12 @@ impl New {
         };
         eprintln!(
             "\nwritten to {shown}; look it over, then: totune data check {}",
-            quoted(name)
+            quoted_for_shell(name)
         );
         if beside {
             eprintln!(
                 "an experiment on it, in a project: totune experiment new {}",
-                quoted(&shown)
+                quoted_for_shell(&shown)
             );
         }
         Ok(exit::OK)

@@ -8,11 +8,11 @@ use burn::tensor::Device;
 use clap::Args;
 use serde_json::Value;
 use totune_adapt::Reader;
+use totune_disk::quoted_for_shell;
 use totune_model::{CardDraft, Encoder, EncoderCard, TokenizerKind};
 
 use super::{roots, weights_at};
 use crate::command::data::write_new;
-use crate::command::train::quoted;
 use crate::context::Context;
 use crate::exit;
 
@@ -69,13 +69,13 @@ impl New {
         let shown = context.shown(&path);
         eprintln!(
             "\nwritten to {shown}; look it over, then: totune encoders check {}",
-            quoted(&name)
+            quoted_for_shell(&name)
         );
         if card.find(&roots(context, &card))?.is_none() {
             eprintln!(
                 "`{}` is looked for in encoders/ of a project and below the encoder root: put the folder there, or use --encoders {}",
                 place.folder,
-                quoted(&place.root.display().to_string())
+                quoted_for_shell(&place.root.display().to_string())
             );
         }
         Ok(exit::OK)

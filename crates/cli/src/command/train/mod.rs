@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use totune_adapt::{Dtype, HeadChoice, Recipe, Strategy, Switch};
 use totune_data::{Card, Files, Pairs, Split, Task};
+use totune_disk::quoted_for_shell;
 use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
@@ -305,7 +306,7 @@ impl Train {
 pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
     let mut words = vec![
         "totune train".to_string(),
-        quoted(dataset),
+        quoted_for_shell(dataset),
         format!("--encoder {encoder} --strategy {}", recipe.strategy),
     ];
     if recipe.head == HeadChoice::TaskSpecific {
@@ -321,16 +322,6 @@ pub(super) fn command(dataset: &str, encoder: &str, recipe: &Recipe) -> String {
     words.extend(recipe.epochs.map(|epochs| format!("--epochs {epochs}")));
     words.push("--save my-model".to_string());
     words.join(" ")
-}
-
-/// Quotes a word for a shell.
-pub(in crate::command) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
-    if word.chars().all(is_plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

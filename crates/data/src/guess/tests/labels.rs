@@ -250,3 +250,38 @@ fn labels_that_differ_only_in_case_or_spaces_are_noted() {
     );
     assert_eq!(draft.notes, [""; 0]);
 }
+
+#[test]
+fn lists_of_zeros_and_ones_have_no_names_of_labels() {
+    let lists = TEXTS
+        .iter()
+        .zip(["[0, 1, 1]", "[1, 0, 0]", "[0, 0, 1]", "[0.0, 1.0, 1.0]"]);
+    let text: String = lists
+        .map(|(text, flags)| format!("{{\"text\": \"{text}\", \"labels\": {flags}}}\n"))
+        .collect();
+    let error = refused(&[("a.jsonl", &text)], &Hints::default());
+    assert!(
+        error.contains("lists of 3 numbers that are 0 or 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_else_may_be_the_label_and_rows_without_any_are_noted() {
+    let text = table("category,rating", ["a,1", "b,2", "a,1", "b,2"]);
+    let (draft, _) = drafted(&[("a.csv", &text)], &Hints::default());
+    let note = "`category` is taken for the label, although `rating` may be it by name, too";
+    assert!(
+        draft.notes.iter().any(|found| found.starts_with(note)),
+        "{:?}",
+        draft.notes
+    );
+    let text = table("labels", ["late", "broken|late", "", "broken"]);
+    let (draft, _) = drafted(&[("b.csv", &text)], &Hints::default());
+    let note = "`labels` is empty in 1 of 4 rows, to which none of the labels applies then";
+    assert!(
+        draft.notes.iter().any(|found| found.starts_with(note)),
+        "{:?}",
+        draft.notes
+    );
+}

@@ -290,3 +290,71 @@ fn what_is_no_text_is_named_and_quoted_without_control_characters() {
     let long = format!("{},b\nx,y\nz,w\n", "a".repeat(5000));
     assert!(of("a.csv", long.as_bytes(), None).len() < 200);
 }
+
+/// The labels and the number of rows of a file that is drafted without options.
+fn read(name: &str, text: &str) -> (Vec<String>, usize) {
+    let (_, card) = drafted(&[(name, text)], &Hints::default());
+    (card.labels.clone(), card.splits["train"].rows)
+}
+
+fn repeated(first: &str, rows: [&str; 2]) -> String {
+    let rows = (0..8).map(|at| format!("{}\n", rows[at % 2].replace('#', &at.to_string())));
+    [format!("{first}\n")].into_iter().chain(rows).collect()
+}
+
+#[test]
+fn questions_and_numbers_of_columns_are_headers_and_a_value_that_recurs_is_none() {
+    let form = "When,What did you like about the course?,How satisfied are you overall?";
+    let scores = [
+        "2024-0#,it was fun # times,4",
+        "2023-0#,it was dull # times,2",
+    ];
+    let labels = |labels: [&str; 2]| labels.map(String::from).to_vec();
+    assert_eq!(
+        read("form.csv", &repeated(form, scores)),
+        (labels(["2", "4"]), 8)
+    );
+    let ask = "What did you like about it?,Would you recommend it to a friend?";
+    let answers = ["it was fun # times,Yes", "it was dull # times,No"];
+    assert_eq!(
+        read("ask.csv", &repeated(ask, answers)),
+        (labels(["No", "Yes"]), 8)
+    );
+    let counted = ["it was fun # times,pos", "it was dull # times,neg"];
+    assert_eq!(
+        read("counted.csv", &repeated("0,1", counted)),
+        (labels(["neg", "pos"]), 8)
+    );
+    let none = [
+        "few stars for this shop #,rating",
+        "the food came cold #,dish",
+    ];
+    let first = "the stars are too low here,rating";
+    assert_eq!(
+        read("none.csv", &repeated(first, none)),
+        (labels(["dish", "rating"]), 9)
+    );
+}
+
+#[test]
+fn a_separator_that_a_spreadsheet_wrote_or_that_the_name_does_not_tell_is_found() {
+    let rows = ["it was fun # times|pos", "it was dull # times|neg"];
+    let (labels, n) = read("pipe.csv", &repeated("text|label", rows));
+    assert_eq!((labels.len(), n), (2, 8));
+    let text = format!("sep=;\n{}", repeated("text;label", rows).replace('|', ";"));
+    let error = refused(&[("sheet.csv", &text)], &Hints::default());
+    assert!(
+        error.contains("line 1: `sep=;`, which spreadsheets read"),
+        "{error}"
+    );
+}
+
+#[test]
+fn keys_that_the_first_object_lacks_are_columns_too() {
+    let first = "{\"text\": \"a fine day\", \"shop\": \"north\"}\n";
+    let other = "{\"text\": \"a dull day\", \"shop\": \"east\", \"label\": \"bad\"}\n";
+    let last = other.replace("bad", "good");
+    let text = [first, other, &last].concat();
+    let error = refused(&[("a.jsonl", &text)], &Hints::default());
+    assert!(error.contains("line 1: no key `label`; found"), "{error}");
+}

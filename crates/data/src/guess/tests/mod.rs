@@ -158,3 +158,14 @@ fn what_is_ambiguous_is_asked_for_by_the_name_of_the_option() {
         assert!(error.contains(says), "{says}: {error}");
     }
 }
+
+#[test]
+fn a_column_of_texts_by_name_has_words_in_it() {
+    let text =
+        "document,passage,label\nd0,a fine film to see,x\nd1,not a fine film,y\nd2,a dull film,x\n";
+    let (_, card) = drafted(&[("a.csv", text)], &Hints::default());
+    assert_eq!(
+        card.layouts[0].columns.text.names(),
+        ["passage".to_string()]
+    );
+}

@@ -179,3 +179,16 @@ fn a_folder_is_no_file_and_other_folders_need_a_link() {
         );
     }
 }
+
+#[test]
+fn neighbouring_files_are_found_in_the_case_of_the_named_one() {
+    let text = "text,label\na fine day,good\na dull day,bad\n";
+    let files = [("Train.csv", text), ("Test.csv", text), ("Valid.csv", text)];
+    let (_, card) = drafted(&files, &Hints::default());
+    let names: Vec<&str> = card.split_names().into_iter().collect();
+    assert_eq!(names, ["dev", "test", "train"]);
+    // Without a file to train on it is the one that was named.
+    let (_, card) = drafted(&[("dev.csv", text), ("test.csv", text)], &Hints::default());
+    let names: Vec<&str> = card.split_names().into_iter().collect();
+    assert_eq!(names, ["test", "train"]);
+}

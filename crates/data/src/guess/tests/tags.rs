@@ -128,3 +128,12 @@ fn a_scheme_is_written_into_the_card_where_no_scheme_has_all_tags() {
     let error = refused(&[("reviews.csv", REVIEWS)], &hints);
     assert!(error.contains("--scheme: given; expected none"), "{error}");
 }
+
+#[test]
+fn lines_about_sentences_are_comments() {
+    let text = "# id 1\nit O\nrained O\n\n# id 2\n# text = Nils\nNils B-PER\nsang O\n";
+    for name in ["ner.txt", "ner.conll"] {
+        let (_, card) = drafted(&[(name, text)], &Hints::default());
+        assert_eq!(card.splits["train"].words, Some(4), "{name}");
+    }
+}

@@ -69,16 +69,6 @@ fn jsonl() {
                 "line 1: column .. trailing characters",
             ),
             (
-                "a key missing",
-                b"{\"text\":1}\n{\"txt\":2}\n",
-                "line 2: no key `text`; did you mean `txt`? found `txt`",
-            ),
-            (
-                "an empty object",
-                b"{\"text\":1}\n{}\n",
-                "line 2: no key `text`",
-            ),
-            (
                 "a key twice",
                 b"{\"a\":1}\n{\"a\":1,\"a\":2}\n",
                 "line 2: column .. key `a` is there twice; expected it once",
