@@ -27,13 +27,13 @@ _default:
 # Run what is missing of a paper's grid, then write its report
 [group('papers')]
 [no-exit-message]
-reproduce PAPER PROFILE="paper" *ARGS: _build
+reproduce PAPER *ARGS: _build
     {{ totune }} reproduce "$@"
 
 # Write tables, figures and verdicts again from the stored results, without training
 [group('papers')]
 [no-exit-message]
-report PAPER PROFILE="paper" *ARGS: _build
+report PAPER *ARGS: _build
     {{ totune }} report "$@"
 
 # Draw time against score for one task of a paper, such as `curves wang2023 cola small`
@@ -45,7 +45,7 @@ curves PAPER TASK *ARGS: _build
 # List what `reproduce` would run, and why (--json for programs)
 [group('papers')]
 [no-exit-message]
-plan PAPER PROFILE="paper" *ARGS: _build
+plan PAPER *ARGS: _build
     {{ totune }} sweep plan "$@"
 
 # Any other command of totune, such as `./justw totune data list`

@@ -58,7 +58,7 @@ use crate::race::{Race, measuring};
 use crate::result::row::ScoredRow;
 use crate::result::{ComparisonInput, conclude, learning_curve};
 use crate::runner::Runner;
-use crate::strategies::Entrant;
+use crate::strategies::{Entrant, usual_pairs};
 
 /// The settings of a comparison.
 #[derive(Debug, Clone)]
@@ -140,13 +140,16 @@ pub fn compare(
 fn entrants(runner: &Runner, request: &Request, train: &Dataset) -> Vec<Entrant> {
     let of_encoder = runner.encoders.iter().map(|encoder| {
         let architecture = &encoder.card.architecture;
-        let all_with = |pairs: Pairs, strategies: Vec<Strategy>| -> Vec<(Strategy, Pairs)> {
-            strategies.into_iter().map(|one| (one, pairs)).collect()
-        };
         match (request.strategies.as_slice(), request.pairs) {
             ([], None) => usual_entrants(architecture, train),
-            ([], Some(pairs)) => all_with(pairs, usual_strategies(architecture)),
-            (named, pairs) => all_with(pairs.unwrap_or_default(), named.to_vec()),
+            ([], Some(pairs)) => {
+                let usual = usual_entrants(architecture, train).into_iter();
+                usual.map(|(strategy, _)| (strategy, pairs)).collect()
+            }
+            (named, asked) => {
+                let own = |one| (one, asked.unwrap_or_else(|| usual_pairs(one, train)));
+                named.iter().copied().map(own).collect()
+            }
         }
     });
     let of_encoder: Vec<Vec<(Strategy, Pairs)>> = of_encoder.collect();

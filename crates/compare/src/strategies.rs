@@ -48,9 +48,18 @@ pub fn usual_entrants(encoder: &Architecture, train: &Dataset) -> Vec<(Strategy,
     let mut entrants: Vec<(Strategy, Pairs)> = usual.map(|one| (one, Pairs::Joint)).collect();
     if suits_regression_on_pairs(train) {
         // Among the leading ones, after the frozen encoder.
-        entrants.insert(1, (Strategy::LpFt, Pairs::Separate));
+        entrants.insert(1, (Strategy::LpFt, usual_pairs(Strategy::LpFt, train)));
     }
     entrants
+}
+
+/// The encoding of pairs with which a strategy is compared, unless another one is asked for.
+pub(crate) fn usual_pairs(strategy: Strategy, train: &Dataset) -> Pairs {
+    if strategy == Strategy::LpFt && suits_regression_on_pairs(train) {
+        Pairs::Separate
+    } else {
+        Pairs::Joint
+    }
 }
 
 /// Returns whether these are pairs with a score each, or with a label such that small samples have every one.

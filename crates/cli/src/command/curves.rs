@@ -17,7 +17,7 @@ use crate::print;
 Examples:
   totune curves wang2023 mnli
   totune curves wang2023 rte small --log-time
-  totune curves wang2023 cola small --where experiment=batch --metric matthews
+  totune curves wang2023 cola small --where experiment=tables --metric matthews
   totune curves mine reviews --group last-2 --group full --json
 
 The lines are means over runs with their range, with a marker at each epoch; a table says what each
