@@ -3,10 +3,14 @@
 use totune_data::Target;
 use totune_model::{Classifier, Encoder};
 
+/// Name of the loss on test where it diverges.
+pub(crate) const TEST_LOSS: &str = "test loss";
+
 /// The result of a run.
 #[derive(Debug)]
 pub struct Outcome<E: Encoder> {
-    /// The model of the selected epoch; after a divergence, as it was before the step that diverged.
+    /// The model of the selected epoch; after a divergence, as it was before the step that diverged, or on a GPU, which takes
+    /// the step before anybody reads its numbers, after it.
     pub model: Classifier<E>,
     /// Scores in the order they were taken.
     pub scores: Vec<Score>,
@@ -163,7 +167,7 @@ impl Stop {
 /// First number of a run that was not finite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence {
-    /// Name of the number: `loss`, `gradient norm`, `dev loss` or `test loss`.
+    /// Name of the number: `loss`, `gradient norm`, `dev loss` or [`TEST_LOSS`].
     pub what: &'static str,
     /// Value of the number.
     pub value: f64,

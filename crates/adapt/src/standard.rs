@@ -106,8 +106,16 @@ impl Standard {
     }
 
     fn model<E: Encoder>(&self, model: Classifier<E>) -> Result<Classifier<E>> {
-        let of_last = |path: &str| path.ends_with("output.weight") || path.ends_with("output.bias");
-        let last = copy(&model.head, &of_last);
+        let of_output =
+            |path: &str| path.ends_with("output.weight") || path.ends_with("output.bias");
+        let outputs = copy(&model.head, &of_output);
+        // Those of layers within the head are deeper in it.
+        let depth = |path: &str| path.matches('.').count();
+        let least = outputs.keys().map(|path| depth(path)).min().unwrap_or(0);
+        let last: Values = outputs
+            .into_iter()
+            .filter(|(path, _)| depth(path) == least)
+            .collect();
         let n_outputs = last.iter().find(|(path, _)| path.ends_with("bias"));
         ensure!(
             last.len() == 2 && n_outputs.is_some_and(|(_, bias)| bias.shape().num_elements() == 1),

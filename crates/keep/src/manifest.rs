@@ -16,7 +16,7 @@ pub(crate) const FILE: &str = "totune.json";
 /// File by which PEFT recognises an adapter.
 pub(crate) const ADAPTER: &str = "adapter_config.json";
 /// The version of the file's format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Content of `totune.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]

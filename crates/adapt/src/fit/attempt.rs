@@ -7,11 +7,12 @@ use burn::module::Module;
 use burn::tensor::Device;
 use rand::Rng;
 use totune_data::stream;
-use totune_model::{Classifier, Encoder};
+use totune_model::{Classifier, Encoder, HeadSpec};
 
 use super::Run;
 use super::l2_sp::Pretrained;
 use super::probe::probed;
+use crate::objective::Objective;
 use crate::outcome::Outcome;
 use crate::parameters::{device_of, sizes};
 use crate::phase::Plan;
@@ -95,6 +96,12 @@ fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Resul
     training.loss.check_for(task.objective.task())?;
     training.check_checkpointing(encoder.recomputes())?;
     training.check_micro_batches(task.objective.task())?;
+    ensure!(
+        !(training.standardise_scores.is_on()
+            && matches!(task.objective, Objective::Score {})
+            && matches!(training.head, HeadSpec::Bcn(_))),
+        "standardise-scores: found \"on\" with the head `bcn`, whose last layer is not linear, expected `off`"
+    );
     ensure!(
         training.state.is_reset() || encoder.has_state(),
         "state: found \"carry\", which needs an encoder with recurrent layers, such as ELMo; expected \"reset\" for this one"

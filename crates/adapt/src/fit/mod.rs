@@ -30,7 +30,7 @@ use crate::cache::EntryLayer;
 use crate::clock::Clock;
 use crate::examples::Examples;
 use crate::objective::Weighting;
-use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop};
+use crate::outcome::{Divergence, Outcome, PhaseTime, Prediction, Score, Stop, TEST_LOSS};
 use crate::parameters::deep_copy;
 use crate::phase::{Assignment, Phase};
 use crate::standard::Standard;
@@ -128,8 +128,9 @@ fn fit_as_given<E: Encoder>(
             (&mut *watch, &mut *checkpoints),
             begin,
         )?;
-        let has_failed = match outcome.stop {
-            Stop::Diverged(_) => true,
+        let has_failed = match &outcome.stop {
+            // Test examples have no say in which seed is kept.
+            Stop::Diverged(diverged) => diverged.what != TEST_LOSS,
             Stop::Interrupted => false, // it resumes
             Stop::Epochs | Stop::EarlyStopping | Stop::GeneralisationGap => {
                 !has_learned(&outcome.predictions, &task.objective)

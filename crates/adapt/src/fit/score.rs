@@ -10,7 +10,7 @@ use super::Run;
 use crate::evaluate::{Evaluation, evaluate, evaluate_until};
 use crate::examples::Examples;
 use crate::objective::Found;
-use crate::outcome::{Prediction, Score, Stop};
+use crate::outcome::{Prediction, Score, Stop, TEST_LOSS};
 use crate::phase::Phase;
 use crate::stop::StopRule;
 use crate::training::TestScores;
@@ -117,7 +117,7 @@ impl Run<'_> {
             let what = if split == "dev" {
                 "dev loss"
             } else {
-                "test loss"
+                TEST_LOSS
             };
             return ControlFlow::Break(self.diverged(what, found.loss));
         }

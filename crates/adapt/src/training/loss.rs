@@ -7,34 +7,39 @@ use totune_model::{HeadSpec, TagOutput};
 use super::Training;
 
 impl Training {
-    /// Divisor of the loss of a batch in place of its number of examples, on a dataset of this task; none where the gradient
-    /// of a batch is the mean of those of its parts.
-    pub fn divides_by(&self, task: Task) -> Option<&'static str> {
-        if self.loss.class_weights == ClassWeights::Balanced {
-            return Some("the weights of its examples");
+    /// Reason why the gradient of a batch is not the mean of those of its parts, on a dataset of this task; none where it is.
+    pub fn indivisible(&self, task: Task) -> Option<String> {
+        if !self.state.is_reset() {
+            return Some("an example goes on from the states of the batch before".to_string());
         }
-        if self.head.reads().layers().normalised() {
-            return Some("the variance of its words, by which layers are normalised");
-        }
-        match (&self.head, task) {
-            (_, Task::Ordinal) => Some("the number of steps that its examples reach"),
-            (HeadSpec::Tagger(tagger), _) if tagger.output == TagOutput::Softmax => {
-                Some("the number of its words")
+        // Of several labels the loss is a plain mean whatever their weights.
+        let is_weighted = self.loss.class_weights == ClassWeights::Balanced;
+        let divisor = if is_weighted && task != Task::MultiLabel {
+            "the weights of its examples"
+        } else if self.head.reads().layers().normalised() {
+            "the variance of its words, by which layers are normalised"
+        } else {
+            match (&self.head, task) {
+                (_, Task::Ordinal) => "the number of steps that its examples reach",
+                (HeadSpec::Tagger(tagger), _) if tagger.output == TagOutput::Softmax => {
+                    "the number of its words"
+                }
+                _ => return None,
             }
-            _ => None,
-        }
+        };
+        Some(format!("the loss of a batch is divided by {divisor}"))
     }
 
     /// Refuses micro-batches that would change the loss on a dataset of this task.
     ///
     /// # Errors
-    /// Says what the loss is divided by.
+    /// Says why.
     pub fn check_micro_batches(&self, task: Task) -> Result<()> {
         let size = self.micro_batch_size;
-        if let Some(divisor) = self.divides_by(task) {
+        if let Some(why) = self.indivisible(task) {
             ensure!(
                 size == 0,
-                "micro-batch-size: found {size}, expected 0: the loss of a batch is divided by {divisor}"
+                "micro-batch-size: found {size}, expected 0: {why}"
             );
         }
         Ok(())

@@ -121,9 +121,6 @@ fn a_run_of_a_machine_that_died_is_taken_over_when_its_lease_is_stale() {
         1,
         "nobody knows that it has ended"
     );
-    let plan = checkout.succeed(&["sweep", "plan", "trial", "fixture"]);
-    let expected = "on elsewhere is at it, unless it has ended unseen";
-    assert!(plan.contains(expected), "{plan}");
     let begun = Instant::now();
     let said = end(sweep(&checkout));
     assert_eq!(said.code, Some(0), "{}", said.err);

@@ -21,8 +21,8 @@ type Wanted<'w> = (Option<&'w [&'w str]>, &'w dyn Fn(&str) -> bool);
 pub struct Jsonl {}
 
 impl Jsonl {
-    /// Every line has every wanted key, in any order; `null` is an empty field. The columns are those of the first line
-    /// where none are named.
+    /// Every line has every wanted key, in any order; `null` is an empty field. Where none are named, the columns are all
+    /// keys, and one that a line lacks is an empty field.
     pub(super) fn read<'a>(
         &self,
         path: &Path,
@@ -259,5 +259,34 @@ impl<'a> Visitor<'a> for Field<'_> {
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok(Cow::Borrowed(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wanted_key_that_a_line_lacks_is_named() {
+        let read = |wanted: Option<&[&str]>, text: &'static str| {
+            let table = Jsonl {}.read(Path::new("a.jsonl"), text.as_bytes(), (wanted, &|_| false));
+            table.map(|table| table.column(0).map(String::from).collect::<Vec<_>>())
+        };
+        let wanted: Option<&[&str]> = Some(&["text"]);
+        for (text, expected) in [
+            (
+                "{\"text\":1}\n{\"txt\":2}\n",
+                "no key `text`; did you mean `txt`? found `txt`",
+            ),
+            ("{\"text\":1}\n{}\n", "no key `text`"),
+        ] {
+            let error = read(wanted, text).expect_err(text).to_string();
+            assert!(
+                error.contains("line 2") && error.contains(expected),
+                "{error}"
+            );
+        }
+        let all = read(None, "{\"text\":1}\n{}\n").expect("a table");
+        assert_eq!(all, ["1", ""]);
     }
 }

@@ -154,7 +154,10 @@ fn guess_text(table: &Table, taken: &[Option<usize>]) -> Result<(usize, Option<u
         .collect();
     long.sort_by(|a, b| b.1.total_cmp(&a.1));
     // A column called `document` may have the numbers of documents, next to one with their words.
-    let has_words = |column: &usize| long.is_empty() || long.iter().any(|(of, _)| of == column);
+    let has_words = |column: &usize| {
+        let is_long = || long.is_empty() || long.iter().any(|(of, _)| of == column);
+        plain(&names[*column]) != "document" || is_long()
+    };
     let mut named = TEXTS.iter().filter_map(|name| called(name));
     if let Some(text) = named.find(has_words) {
         return Ok((text, None, format!("`{}` by its name", names[text])));

@@ -21,11 +21,14 @@ pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
     };
     let mut splits = vec![(split.to_string(), file.to_path_buf())];
     for (other, split) in NAMES {
-        let other = in_case_of(&name[at..at + own.len()], other);
-        let sibling = [&name[..at], &other, &name[at + own.len()..]].concat();
-        let path = file.with_file_name(sibling);
+        let paths = [
+            in_case_of(&name[at..at + own.len()], other),
+            other.to_string(),
+        ]
+        .map(|other| file.with_file_name([&name[..at], &other, &name[at + own.len()..]].concat()));
         let known = splits.iter().any(|(known, _)| known == split);
-        if !known && path.is_file() {
+        let path = paths.into_iter().find(|path| path.is_file());
+        if let Some(path) = path.filter(|_| !known) {
             splits.push((split.to_string(), path));
         }
     }

@@ -79,15 +79,16 @@ impl Dataset {
             strata.entry(class).or_default().push(unit);
         }
         let mut parts = vec![Vec::new(); shares.len()];
-        // What each part lacks, or has too much, after the classes before; else many small classes would all favour the same.
-        let mut left = vec![0.0; shares.len()];
+        // What rounding leaves of each part's share; else many small classes would all favour the same part. Not what a large
+        // group has too much: the classes after it keep their shares.
+        let mut left = vec![0.0_f64; shares.len()];
         for (number, mut units) in (0..).zip(strata.into_values()) {
             shuffle(&mut units, &mut stream(seed, "compare parts", number));
             // Large units first, while there is room for them; the order of equal ones stays that of the shuffle.
             units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
             let n: usize = units.iter().map(Vec::len).sum();
             for (left, share) in left.iter_mut().zip(shares) {
-                *left += share * n as f64;
+                *left = left.clamp(-1.0, 1.0) + share * n as f64;
             }
             for unit in units {
                 let most = (0..shares.len()).max_by(|&a, &b| left[a].total_cmp(&left[b]));
@@ -249,6 +250,22 @@ pub(super) mod tests {
             "own: 6 examples with only 2 different texts (equal texts stay in one part); expected at least 7 to divide \
              into train, dev and test"
         );
+    }
+
+    #[test]
+    fn a_large_group_takes_nothing_from_other_classes() {
+        let mut dataset = dataset(1100, |at| (at < 1000).then(|| "one".to_string()));
+        for (at, example) in dataset.examples.iter_mut().enumerate() {
+            example.target = Target::Class(usize::from(at >= 1000));
+        }
+        let parts = dataset
+            .split_by_shares(&[0.65, 0.15, 0.2], 1)
+            .expect("parts");
+        let of_second = parts
+            .iter()
+            .map(|part| part.iter().filter(|&&at| at >= 1000).count());
+        let of_second: Vec<usize> = of_second.collect();
+        assert!(of_second[0] >= 60 && of_second[1] >= 13, "{of_second:?}");
     }
 
     #[test]

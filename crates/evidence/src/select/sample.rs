@@ -117,8 +117,8 @@ impl Sample {
         (self.n() > 1).then(|| sd(&self.values))
     }
 
-    /// Student's interval for the mean of the seeds, or of the folds; `None` for fewer than two, or where they all agree,
-    /// since an interval of no width would pass for certainty.
+    /// Student's interval for the mean of the seeds, or of the folds; `None` for fewer than two, where one of them lacks runs
+    /// that others have, or where they all agree, since an interval of no width would pass for certainty.
     pub fn interval(&self) -> Option<Interval> {
         let unit = if self.is_folds() {
             Unit::Fold
@@ -126,6 +126,10 @@ impl Sample {
             Unit::Seed
         };
         let means: Vec<f64> = self.means(unit).into_values().collect();
+        let distinct: BTreeSet<u64> = self.keys.iter().map(|key| unit_of(key, unit)).collect();
+        if means.len() < distinct.len() {
+            return None;
+        }
         t_interval(&means, LEVEL).filter(|interval| interval.low < interval.high)
     }
 
@@ -221,11 +225,7 @@ impl Sample {
     fn means(&self, unit: Unit) -> BTreeMap<u64, f64> {
         let mut by_unit: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for (key, value) in self.keys.iter().zip(&self.values) {
-            let place = match unit {
-                Unit::Fold => key.fold,
-                _ => key.seed,
-            };
-            by_unit.entry(place).or_default().push(*value);
+            by_unit.entry(unit_of(key, unit)).or_default().push(*value);
         }
         let most = by_unit.values().map(Vec::len).max().unwrap_or(0);
         by_unit.retain(|_, values| values.len() == most);
@@ -233,6 +233,14 @@ impl Sample {
             .iter()
             .map(|(key, values)| (*key, mean(values)))
             .collect()
+    }
+}
+
+/// The seed or the fold of a run.
+fn unit_of(key: &Key, unit: Unit) -> u64 {
+    match unit {
+        Unit::Fold => key.fold,
+        _ => key.seed,
     }
 }
 
@@ -277,6 +285,9 @@ mod tests {
         let same = left.clone().map(|_| 1.0);
         let settings = vec![same.clone(), same.map(|value| value + 1.0)];
         assert_eq!(Sample::pooled(settings).interval(), None);
+        // Where a seed lacks a setting, the mean would be of other runs than the interval.
+        let fewer = Sample::pooled(vec![left.clone(), sample(&[(0, 1), (0, 2)])]);
+        assert_eq!(fewer.interval(), None);
         // A seed that lost one of its settings would be a mean of others.
         let uneven = Sample::pooled(vec![left.clone(), sample(&[(0, 1), (0, 2)])]);
         assert_eq!(uneven.matched(&left, Unit::Seed).unwrap().0.len(), 2);

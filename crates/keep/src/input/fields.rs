@@ -64,7 +64,7 @@ impl Fields {
     /// Model input of a row.
     pub fn input(&self, record: &Record) -> Result<Input> {
         match &record.row {
-            Row::Line(text) => Ok(self.text(text.clone())),
+            Row::Line(text) => Ok(self.text(self.trimmed(text.clone()))),
             Row::Sentence(lines) => {
                 let places = self.words.places(lines).into_iter();
                 let word = |place: usize| self.words.word(&lines[place]).map(String::from);
@@ -125,10 +125,14 @@ impl Fields {
         if self.escaped_breaks && matches!(record.row, Row::Fields(_)) {
             text = text.replace("\\n", "\n");
         }
+        Ok(self.trimmed(text))
+    }
+
+    fn trimmed(&self, mut text: String) -> String {
         if self.trim_end {
             text.truncate(text.trim_end().len());
         }
-        Ok(text)
+        text
     }
 
     fn field(&self, record: &Record, column: &Column) -> Result<String> {

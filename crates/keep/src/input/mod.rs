@@ -114,7 +114,7 @@ impl Source {
         };
         let mut text = TextStream::new(shown, bytes, reading.encoding.as_deref())?;
         let may_be_words = tags_words && reading.kind.is_none() && kind == Kind::Lines;
-        let words = WordLines::of(&manifest.layout);
+        let words = WordLines::of(&manifest.layout, labelled);
         let kind = if may_be_words && (labelled || has_columns(text.head()?, &words)) {
             Kind::Words
         } else {
@@ -137,16 +137,16 @@ impl Source {
             Kind::Csv(_) | Kind::Tsv => {
                 let end = if kind == Kind::Tsv { "tsv" } else { "csv" };
                 let (guessed, mut quotes) = guess::fields(head, end)?;
-                // What the card of the training file says of quotes is known, not guessed.
-                let known = manifest.layout.delimited();
-                let same = known.filter(|(separator, _)| *separator == guessed);
-                if let Some(said) = same.and_then(|(_, settings)| settings.quotes) {
-                    quotes = said;
-                }
                 let separator = match kind {
                     Kind::Csv(Some(separator)) => separator,
                     _ => u8::try_from(guessed).context("a separator is a byte")?,
                 };
+                // What the card of the training file says of quotes is known, not guessed.
+                let known = manifest.layout.delimited();
+                let same = known.filter(|(own, _)| *own == char::from(separator));
+                if let Some(said) = same.and_then(|(_, settings)| settings.quotes) {
+                    quotes = said;
+                }
                 let kind = match kind {
                     Kind::Tsv => kind,
                     _ => Kind::Csv(Some(separator)),
@@ -178,7 +178,7 @@ impl Source {
                 join: manifest.layout.join.clone(),
                 of_words: manifest.objective().is_about_words(),
                 unlabelled: manifest.layout.unlabelled.clone(),
-                words: WordLines::of(&manifest.layout),
+                words: WordLines::of(&manifest.layout, labelled),
                 escaped_breaks: settings.is_some_and(|s| s.line_breaks == LineBreaks::BackslashN),
                 trim_end: manifest.layout.trim_end,
             },

@@ -19,11 +19,13 @@ pub(crate) struct WordLines {
     word: String,
     /// Column of the tags.
     tag: String,
+    /// Whether the lines have tags.
+    labelled: bool,
 }
 
 impl WordLines {
-    /// The lines of a model whose training file is described by `layout`.
-    pub fn of(layout: &LayoutFacts) -> Self {
+    /// The lines of a model whose training file is described by `layout`; `labelled` says whether they have tags.
+    pub fn of(layout: &LayoutFacts, labelled: bool) -> Self {
         let Some(Format::Conll(Conll {
             columns,
             separator,
@@ -39,6 +41,7 @@ impl WordLines {
             comment: comment.clone(),
             word: name(&layout.text),
             tag: name(layout.label.names()),
+            labelled,
         }
     }
 
@@ -113,9 +116,9 @@ impl WordLines {
         cells.get(place.unwrap_or(last)).copied()
     }
 
-    /// The place of a column on a line of `n`, which has all columns of the training file or all but the tags.
+    /// The place of a column on a line of `n`, which has all columns of the training file or, without labels, all but the tags.
     fn place(&self, name: &str, n: usize) -> Option<usize> {
-        let without_tags = n + 1 == self.columns.len();
+        let without_tags = !self.labelled && n + 1 == self.columns.len();
         let columns = self.columns.iter();
         let mut columns = columns.filter(|column| !without_tags || **column != self.tag);
         let place = columns.position(|column| column == name)?;
@@ -134,6 +137,7 @@ mod tests {
             comment: Some("# ".to_string()),
             word: "word".to_string(),
             tag: "tag".to_string(),
+            labelled: false,
         }
     }
 
@@ -147,6 +151,16 @@ mod tests {
         assert_eq!(lines.word("Ann\tB-PER"), Some("Ann"));
         assert_eq!(lines.tag("Ann\tB-PER"), Some("B-PER"));
         assert_eq!((lines.word("Ann"), lines.tag("Ann")), (Some("Ann"), None));
+        // Where there are tags, none is taken for a word.
+        let labelled = WordLines {
+            labelled: true,
+            ..numbered()
+        };
+        let line = "Ann\tNNP\tB-PER";
+        assert_eq!(
+            (labelled.word(line), labelled.tag(line)),
+            (Some("Ann"), Some("B-PER"))
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use serde_json::json;
 use totune_adapt::{
     Cache, CachedActivations, ClassLoss, Examples, FrozenPass, Objective, Places, Row, Schedule,
     Select, StopRule, TaskData, TestScores, Training, fit, schedule,
@@ -14,6 +15,7 @@ use totune_data::{Card, Encoded, Target, Task, WordContext, characters};
 use totune_model::{AnyEncoder, Architecture, RandomWeights};
 
 use crate::Machine;
+use crate::timing::without_rates;
 
 /// Tokens of a text: about as many as a sentence of the papers' datasets has. A document as context fills the available
 /// length.
@@ -112,7 +114,8 @@ impl Timed {
 
     /// Everything that the time of a step depends on, with the label first.
     pub fn key(&self) -> String {
-        let training = serde_json::to_string(&self.training).expect("plain data");
+        let mut training = json!(self.training);
+        without_rates(&mut training["adaptation"]);
         format!("{} {} {training}", self.label, self.pair)
     }
 

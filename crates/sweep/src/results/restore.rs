@@ -33,9 +33,7 @@ pub fn restore(places: Places, paper: &str, profile: &str) -> Result<Restored> {
     };
     for (id, run) in by_run(tables) {
         let (state, _) = store.state(&id);
-        // Putting a run back waits for what may be left of an owner.
-        let is_lacking = matches!(state, State::Missing | State::Interrupted)
-            || state == State::Running && store.may_be_left(&id);
+        let is_lacking = matches!(state, State::Missing | State::Interrupted);
         if is_lacking && store.put_back(&id, &run)? {
             restored.written += 1;
         } else {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::Serialize;
@@ -135,11 +136,7 @@ impl Store {
         }
         let why = match (Holder::of(&folder), ended) {
             (Some(holder), _) if holder.hold != Hold::Free => {
-                let owner = holder.owner.describe();
-                let why = match holder.hold {
-                    Hold::Silent => format!("{owner} is at it, unless it has ended unseen"),
-                    _ => format!("{owner} is at it"),
-                };
+                let why = format!("{} is at it", holder.owner.describe());
                 return (State::Running, why);
             }
             (_, Some(ended)) => return ended,
@@ -238,6 +235,14 @@ impl Store {
             holder.is_some_and(|holder| holder.hold == Hold::Alive)
         };
         !self.done_since(id) && !is_renewed()
+    }
+
+    /// Time in which an owner that is at work renews its lease.
+    ///
+    /// # Errors
+    /// When `TOTUNE_LEASE` is no number of seconds.
+    pub fn renewal(&self) -> Result<Duration> {
+        lease::renewal()
     }
 
     /// The owner at work on a run, such as `process 17 on node-3, slurm 1234_7`.

@@ -24,6 +24,13 @@ pub(super) struct Kind<'a> {
 /// Settings of a strategy that change no second of an epoch.
 const TIMELESS: [&str; 4] = ["lr", "head-lr", "finetune-head-lr", "layer-decay"];
 
+/// Takes the settings that change no second of an epoch out of a strategy.
+pub(crate) fn without_rates(adaptation: &mut Value) {
+    if let Value::Object(keys) = adaptation {
+        keys.retain(|key, _| !TIMELESS.contains(&key.as_str()));
+    }
+}
+
 /// The kinds of the plan, those that start from the same activations one after the other, and the runs that have no
 /// epochs, by their kind of work.
 pub(super) fn kinds(plan: &Plan) -> (Vec<Kind<'_>>, BTreeMap<&'static str, usize>) {
@@ -77,8 +84,8 @@ impl<'a> Kind<'a> {
         plain.search.clear();
         plain.search_trials = None;
         let mut alike = json!(plain);
-        if let Some(Value::Object(adaptation)) = alike.pointer_mut("/work/training/adaptation") {
-            adaptation.retain(|key, _| !TIMELESS.contains(&key.as_str()));
+        if let Some(adaptation) = alike.pointer_mut("/work/training/adaptation") {
+            without_rates(adaptation);
         }
         Self {
             spec,

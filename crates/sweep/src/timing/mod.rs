@@ -23,6 +23,7 @@ use crate::provenance::{self, Code};
 use crate::store::lease::Lease;
 use crate::{Environment, Inputs, Machine, Prepared, Progress, Store, missing};
 use kind::Kind;
+pub(crate) use kind::without_rates;
 use machine::{Usage, Verdict};
 use request::Place;
 

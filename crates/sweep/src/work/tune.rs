@@ -196,9 +196,9 @@ fn attempt(
 }
 
 /// Half of the examples that pass through the model at once; `None` where the gradient of a batch is not the mean of
-/// those of its parts, or states are carried along.
+/// those of its parts.
 fn half(training: &Training, dataset: &Dataset) -> Option<usize> {
-    let is_mean = training.divides_by(dataset.task).is_none() && training.state.is_reset();
+    let is_mean = training.indivisible(dataset.task).is_none();
     let size = match training.micro_batch_size {
         0 => training.batch_size,
         size => size.min(training.batch_size),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use totune_cluster::{Request, Slurm, Submission};
-use totune_sweep::{State, timestamp};
+use totune_sweep::{Plan, PlannedRun, State, timestamp};
 
 use super::{jobs, submissions};
 use crate::command::selection::RunSelection;
@@ -88,6 +88,27 @@ pub struct SubmitArgs {
 fn positive(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "expected a whole number above 0".to_string())
+}
+
+/// Whether the owner of a run does not renew its lease, as one that has ended without a word. On other machines nobody can be
+/// asked, so that this takes as long as the time between two renewals.
+fn is_left(context: &Context, plan: &Plan) -> Result<bool> {
+    let running = plan.runs.iter().filter(|run| run.state == State::Running);
+    let is_silent = |run: &&PlannedRun| context.store.may_be_left(&run.id);
+    let silent: Vec<&PlannedRun> = running.filter(is_silent).collect();
+    if silent.is_empty() {
+        return Ok(false);
+    }
+    let wait = context.store.renewal()?.mul_f64(1.5);
+    if !context.global.quiet {
+        eprintln!(
+            "looking for {:.0} s whether the owners of {} runs are still at them",
+            wait.as_secs_f64(),
+            silent.len()
+        );
+    }
+    std::thread::sleep(wait);
+    Ok(silent.iter().any(is_silent))
 }
 
 impl SubmitArgs {
@@ -186,9 +207,8 @@ impl SubmitArgs {
         };
         let share = Duration::from_secs(self.pack * 60 * self.gpus.max(1) as u64);
         let mut workers = plan.workers(most, share);
-        // One waits for the lease of an owner that may have ended unseen, and takes the run over.
-        let mut running = plan.runs.iter().filter(|run| run.state == State::Running);
-        if workers.0 == 0 && running.any(|run| context.store.may_be_left(&run.id)) {
+        // A worker waits for the lease of an owner that has ended unseen, and takes the run over.
+        if workers == (0, 0) && is_left(context, &plan)? {
             workers.0 = 1;
         }
         if workers == (0, 0) {

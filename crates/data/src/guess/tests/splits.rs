@@ -187,6 +187,12 @@ fn neighbouring_files_are_found_in_the_case_of_the_named_one() {
     let (_, card) = drafted(&files, &Hints::default());
     let names: Vec<&str> = card.split_names().into_iter().collect();
     assert_eq!(names, ["dev", "test", "train"]);
+    let (_, card) = drafted(
+        &[("Train.csv", text), ("test.csv", text)],
+        &Hints::default(),
+    );
+    let names: Vec<&str> = card.split_names().into_iter().collect();
+    assert_eq!(names, ["test", "train"]);
     // Without a file to train on it is the one that was named.
     let (_, card) = drafted(&[("dev.csv", text), ("test.csv", text)], &Hints::default());
     let names: Vec<&str> = card.split_names().into_iter().collect();

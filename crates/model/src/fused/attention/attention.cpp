@@ -50,7 +50,12 @@ Tensor drop_backward(const Tensor &grad, const Tensor &mask, Share share) {
   return mask.defined() ? at::native_dropout_backward(grad, mask, 1.0 / (1.0 - share.rate)) : grad;
 }
 
-std::pair<Tensor, Kept> attend(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &bias, Share share) {
+// LibTorch's kernels take the numbers of a head to be next to each other, and the one for the CPU does not look.
+Tensor by_head(const Tensor &x) { return x.stride(-1) == 1 ? x : x.contiguous(); }
+
+std::pair<Tensor, Kept> attend(const Tensor &queries, const Tensor &keys, const Tensor &values, const Tensor &bias,
+                               Share share) {
+  Tensor q = by_head(queries), k = by_head(keys), v = by_head(values);
   Way taken = way(q, share);
   Tensor mask = expanded(bias, q, taken);
   if (taken == EFFICIENT) {
@@ -70,8 +75,9 @@ std::pair<Tensor, Kept> attend(const Tensor &q, const Tensor &k, const Tensor &v
   return {at::matmul(dropped, v), {p, dropping, Tensor()}};
 }
 
-std::array<Tensor, 3> attend_backward(const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v,
+std::array<Tensor, 3> attend_backward(const Tensor &grad, const Tensor &queries, const Tensor &keys, const Tensor &values,
                                       const Tensor &bias, const Tensor &out, const Kept &kept, Share share) {
+  Tensor q = by_head(queries), k = by_head(keys), v = by_head(values);
   Way taken = way(q, share);
   Tensor mask = expanded(bias, q, taken);
   if (taken == EFFICIENT) {

@@ -26,6 +26,11 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use owner::Owner;
 
+/// Time between two renewals of a lease.
+pub(crate) fn renewal() -> Result<Duration> {
+    Ok(Duration::from_secs_f64(stale_after()? / 10.0))
+}
+
 /// Seconds without renewal after which a lease is free, unless `TOTUNE_LEASE` says otherwise: longer than caches of file
 /// systems (60 s), the grace of a scheduler (30 s) and a server that hangs for a while.
 const STALE: f64 = 300.0;
