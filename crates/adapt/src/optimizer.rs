@@ -38,7 +38,7 @@ pub struct Adam {
 }
 
 /// Paths of biases, of LSTMs too, and of layer-norm parameters, which neither BERT's code nor transformers decays.
-pub const BIAS_AND_NORM: [&str; 2] = [r"\.bias(_[ih]h)?$", r"norms?\."];
+pub const BIAS_AND_NORM: [&str; 2] = [r"\.bias(_[ih]h)?$", r"norm\."];
 
 impl Optimizer {
     /// PyTorch's defaults, with decay 0.01 for everything but biases and layer norms.

@@ -209,13 +209,7 @@ mod tests {
                 &[425, 75, 70],
                 "75 of the 500 training examples",
             ),
-            (
-                500,
-                None,
-                None,
-                &[99, 99, 100, 101, 101],
-                "5-fold cross-validation",
-            ),
+            (500, None, None, &[100; 5], "5-fold cross-validation"),
         ] {
             let (found, notes) = sizes(n, dev, test).unwrap();
             assert_eq!(found, expected, "{n}");

@@ -111,6 +111,36 @@ pub(super) fn in_column(table: &Table, column: usize, hints: &Hints) -> Result<O
     several_in_one(table, column, false, hints)
 }
 
+/// Refuses lists of 0 and 1 as long as each other, which have a place for each label and not its name.
+fn refuse_flags(name: &str, fields: &BTreeSet<&str>) -> Result<()> {
+    let lists: Vec<Vec<String>> = fields.iter().filter_map(|field| list(field)).collect();
+    let n = lists.first().map_or(0, Vec::len);
+    let is_flag = |value: &String| applies(value).is_some();
+    let are_flags = |list: &Vec<String>| list.len() == n && list.iter().all(is_flag);
+    ensure!(
+        n < 2 || !lists.iter().all(are_flags),
+        "`{name}` has lists of {n} numbers that are 0 or 1, which do not say what the labels are called; expected the names of \
+         those that apply, or a column of 0 and 1 for each label"
+    );
+    Ok(())
+}
+
+/// A note on rows without a label, if there are any.
+fn empty(table: &Table, column: usize) -> Option<String> {
+    let n_empty = table
+        .column(column)
+        .filter(|field| field.trim().is_empty())
+        .count();
+    (n_empty > 0).then(|| {
+        format!(
+            "`{}` is empty in {n_empty} of {} rows, to which none of the labels applies then; if they were not labelled, write \
+             `unlabelled = \"\"` into the layout",
+            table.columns()[column],
+            table.n_rows()
+        )
+    })
+}
+
 /// The labels of one column whose fields have several.
 fn several_in_one(
     table: &Table,
@@ -138,17 +168,7 @@ fn several_in_one(
             .iter()
             .all(|field| field.starts_with('[') && list(field).is_some());
     if are_lists {
-        let lists: Vec<Vec<String>> = distinct.iter().filter_map(|field| list(field)).collect();
-        let n = lists[0].len();
-        let is_flag = |value: &String| applies(value).is_some();
-        ensure!(
-            n < 2
-                || lists
-                    .iter()
-                    .any(|list| list.len() != n || !list.iter().all(is_flag)),
-            "`{name}` has lists of {n} numbers that are 0 or 1, which do not say what the labels are called; expected the names of \
-             those that apply, or a column of 0 and 1 for each label"
-        );
+        refuse_flags(name, &distinct)?;
     }
     let (separator, how) = if let Some(separator) = &hints.label_separator {
         (
@@ -189,17 +209,7 @@ fn several_in_one(
         labels.sort_by_key(|label| label.parse::<i64>().unwrap_or(0));
     }
     let mut notes = spellings::missing(table, column, &labels, separator.as_deref());
-    let n_empty = table
-        .column(column)
-        .filter(|field| field.trim().is_empty())
-        .count();
-    if n_empty > 0 {
-        notes.push(format!(
-            "`{name}` is empty in {n_empty} of {} rows, to which none of the labels applies then; if they were not labelled, write \
-             `unlabelled = \"\"` into the layout",
-            table.n_rows()
-        ));
-    }
+    notes.extend(empty(table, column));
     let between = separator.map_or(String::new(), |separator| {
         format!(", label-separator = {}", string(&separator))
     });

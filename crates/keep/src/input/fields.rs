@@ -28,7 +28,7 @@ pub(crate) struct Fields {
     pub of_words: bool,
     /// The value that means "no label".
     pub unlabelled: Option<String>,
-    /// How lines with a word each are read.
+    /// Layout of lines with a word each.
     pub words: WordLines,
     /// Whether a backslash and the letter n are a line break in a text.
     pub escaped_breaks: bool,

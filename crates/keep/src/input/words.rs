@@ -6,8 +6,8 @@ use totune_data::format::{Conll, Format, Separator};
 use super::{Columns, hint, quoted};
 use crate::facts::LayoutFacts;
 
-/// How lines with a word each are read: as those of the training file, where that was one of columns; otherwise the word is
-/// the first column and its tag the last.
+/// Layout of lines with a word each: that of the training file, where it was one of columns; otherwise the word is the first
+/// column and its tag the last.
 #[derive(Debug, Default)]
 pub(crate) struct WordLines {
     /// Names of the columns; none where the training file was of another format.

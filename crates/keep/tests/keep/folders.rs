@@ -276,8 +276,8 @@ fn a_folder_that_was_changed_is_refused() {
     assert!(open().contains("expected"), "{}", open());
     let manifest = to.join("totune.json");
     let text = fs::read_to_string(&manifest).expect("a manifest");
-    fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 9")).expect("written");
-    assert!(open().contains("format: found 9, expected 1"), "{}", open());
+    fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 9")).expect("written");
+    assert!(open().contains("format: found 9, expected 2"), "{}", open());
     fs::write(
         &manifest,
         text.replace("model.safetensors", "../model.safetensors"),

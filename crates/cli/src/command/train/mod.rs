@@ -102,7 +102,7 @@ pub struct Train {
     hints: HintArgs,
 }
 
-/// What the spec of a run says, so that an option cannot.
+/// Options whose place the spec of a run takes.
 const OF_A_DATASET: [&str; 16] = [
     "dataset",
     "HintArgs",
