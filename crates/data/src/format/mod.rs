@@ -15,7 +15,7 @@ mod stream;
 mod table;
 mod trees;
 
-pub use conll::{Conll, Separator};
+pub use conll::{Conll, DOCUMENT, Separator};
 pub use delimited::{Delimited, Extra, LineBreaks, Quotes};
 pub use jsonl::Jsonl;
 pub use parquet::Parquet;

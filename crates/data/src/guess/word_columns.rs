@@ -3,6 +3,7 @@
 use super::tags::span_type;
 use super::{Findings, Hints, listed, shown, strings};
 use crate::Task;
+use crate::format::DOCUMENT;
 use anyhow::{Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +31,7 @@ pub(super) struct WordColumns {
 /// When that holds for all but a few lines; the message names the first of them. With `is_asked`, these may be more.
 pub(super) fn word_columns(text: &str, is_asked: bool) -> Result<Option<WordColumns>> {
     let many = if is_asked { ENOUGH } else { MANY };
-    let is_word = |line: &str| !line.trim().is_empty() && !line.starts_with("-DOCSTART-");
+    let is_word = |line: &str| !line.trim().is_empty() && !line.starts_with(DOCUMENT);
     let has_tag = |line: &str| {
         let last = line.split_whitespace().last();
         last.is_some_and(|tag| span_type(tag).is_ok())
@@ -45,7 +46,7 @@ pub(super) fn word_columns(text: &str, is_asked: bool) -> Result<Option<WordColu
         let kept = (1..).zip(all());
         let kept = kept.filter(|(_, both)| !is_comment(*both));
         let kept = kept.map(|(number, (_, line))| (number, line));
-        kept.filter(|(_, line)| !line.starts_with("-DOCSTART-"))
+        kept.filter(|(_, line)| !line.starts_with(DOCUMENT))
     };
     let words = || lines().filter(|(_, line)| !line.trim().is_empty());
     let n_words = words().count();

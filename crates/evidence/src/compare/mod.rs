@@ -21,7 +21,7 @@ pub(crate) const POWER: f64 = 0.8;
 /// Level of a two-sided test whose one side is at [`ALPHA`].
 pub(crate) const ONE_SIDED: f64 = 2.0 * ALPHA;
 /// Level of the interval that decides on equivalence: both one-sided tests at [`ALPHA`].
-pub(crate) const NARROW: f64 = 1.0 - 2.0 * ALPHA;
+pub(crate) const NARROW: f64 = 1.0 - ONE_SIDED;
 
 /// Values on each side that a verdict takes: with fewer, the variance is practically unknown.
 pub(crate) const LEAST: usize = 3;

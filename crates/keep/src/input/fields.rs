@@ -30,7 +30,7 @@ pub(crate) struct Fields {
     pub unlabelled: Option<String>,
     /// Layout of lines with a word each.
     pub words: WordLines,
-    /// Whether a backslash and the letter n are a line break in a text.
+    /// Whether a backslash and the letter n are a line break in a field.
     pub escaped_breaks: bool,
     /// Whether white space at the end of texts is removed.
     pub trim_end: bool,
@@ -91,7 +91,7 @@ impl Fields {
 
     /// The settings that determine which part of a row is used.
     pub fn columns(&self) -> impl std::fmt::Debug {
-        (&self.text, &self.second, &self.join)
+        (&self.text, &self.second, &self.join, &self.words)
     }
 
     fn texts(&self, record: &Record) -> Result<Input> {
@@ -114,18 +114,9 @@ impl Fields {
     fn joined(&self, record: &Record, columns: &[Column]) -> Result<String> {
         let fields = columns.iter().map(|column| self.field(record, column));
         let fields: Vec<String> = fields.collect::<Result<_>>()?;
-        let mut text = match &fields[..] {
-            [only] => only.clone(),
-            several => {
-                let filled = several.iter().filter(|field| !field.is_empty());
-                let filled: Vec<&str> = filled.map(String::as_str).collect();
-                filled.join(&self.join)
-            }
-        };
-        if self.escaped_breaks && matches!(record.row, Row::Fields(_)) {
-            text = text.replace("\\n", "\n");
-        }
-        Ok(self.trimmed(text))
+        let filled = fields.iter().filter(|field| !field.is_empty());
+        let filled: Vec<&str> = filled.map(String::as_str).collect();
+        Ok(self.trimmed(filled.join(&self.join)))
     }
 
     fn trimmed(&self, mut text: String) -> String {
@@ -138,7 +129,14 @@ impl Fields {
     fn field(&self, record: &Record, column: &Column) -> Result<String> {
         let name = &column.name;
         match &record.row {
-            Row::Fields(fields) => Ok(fields.get(column.place).cloned().unwrap_or_default()),
+            Row::Fields(fields) => {
+                let field = fields.get(column.place).cloned().unwrap_or_default();
+                Ok(if self.escaped_breaks {
+                    field.replace("\\n", "\n")
+                } else {
+                    field
+                })
+            }
             Row::Object(object) => match self.value(record, object, name)? {
                 Some(Value::String(text)) => Ok(text),
                 Some(Value::Number(number)) => Ok(as_in_training(&number)),

@@ -1,7 +1,7 @@
 //! Lines of column files: which have a word, and where it and its tag stand on them.
 
 use anyhow::{Result, ensure};
-use totune_data::format::{Conll, Format, Separator};
+use totune_data::format::{Conll, DOCUMENT, Format, Separator};
 
 use super::{Columns, hint, quoted};
 use crate::facts::LayoutFacts;
@@ -48,10 +48,10 @@ impl WordLines {
     /// Takes the columns that were asked for.
     pub fn choose(&mut self, asked: &Columns) -> Result<()> {
         let options = [
-            ("--text", asked.text.first()),
-            ("--label", asked.label.as_ref()),
+            ("--text", asked.text.first(), &mut self.word),
+            ("--label", asked.label.as_ref(), &mut self.tag),
         ];
-        for (option, name) in options {
+        for (option, name, place) in options {
             let Some(name) = name else { continue };
             ensure!(
                 !self.columns.is_empty(),
@@ -64,11 +64,6 @@ impl WordLines {
                 hint(name, &self.columns),
                 quoted(&self.columns)
             );
-            let place = if option == "--text" {
-                &mut self.word
-            } else {
-                &mut self.tag
-            };
             place.clone_from(name);
         }
         Ok(())
@@ -81,7 +76,7 @@ impl WordLines {
         for (place, line) in lines.iter().enumerate() {
             let line = line.as_ref();
             let begins = |comment: &String| !within && line.starts_with(comment.as_str());
-            if line.trim().is_empty() || line.starts_with("-DOCSTART-") {
+            if line.trim().is_empty() || line.starts_with(DOCUMENT) {
                 within = false;
             } else if !self.comment.as_ref().is_some_and(begins) {
                 within = true;

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use totune_toml::{did_you_mean, quoted};
 
-const DOCUMENT: &str = "-DOCSTART-";
+/// Beginning of a line that starts a document.
+pub const DOCUMENT: &str = "-DOCSTART-";
 
 /// Word-per-line columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
