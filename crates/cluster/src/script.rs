@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use totune_disk::quoted_for_shell;
+
 /// An array of workers, or a single job.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -117,7 +119,6 @@ impl Request {
 
 /// A word as a shell takes it. The number of the task stays a variable.
 pub fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%+@".contains(c);
     const TASK: &str = "$SLURM_ARRAY_TASK_ID";
     if word.contains(TASK) {
         let parts = word.split(TASK).map(|part| {
@@ -132,10 +133,7 @@ pub fn quote(word: &str) -> String {
         });
         return format!("\"{}\"", parts.collect::<Vec<_>>().join(TASK));
     }
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    quoted_for_shell(word)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
 }
 
 /// The folder that a path lies in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) => Path::new("."),

@@ -10,5 +10,5 @@ mod folder;
 mod name;
 
 pub use file::{PendingFile, UnverifiedFile, check_replaceable, write_atomically};
-pub use folder::{PendingFolder, check_writable, create_folder, sync_folder};
+pub use folder::{PendingFolder, check_writable, create_folder, folder_of, sync_folder};
 pub use name::{quoted_for_shell, unique_name};

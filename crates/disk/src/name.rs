@@ -30,10 +30,11 @@ pub(crate) fn temporary(path: &Path) -> Result<PathBuf> {
         .to_string_lossy();
     Ok(path.with_file_name(format!(".{name}.{}.tmp", unique_name())))
 }
+
 /// A name or a path as one word of a shell's command line.
 pub fn quoted_for_shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./@+:,".contains(c);
-    if word.chars().all(is_plain) {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_=./:,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
         word.to_string()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))

@@ -124,7 +124,7 @@ impl Activations {
         values
     }
 
-    /// The shape; it differs between networks and between lists of examples.
+    /// The shape.
     pub(super) fn shape(&self) -> &Shape {
         &self.shape
     }

@@ -7,7 +7,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use rand::Rng;
 use totune_data::stream;
-use totune_model::{Classifier, Encoder, HeadSpec};
+use totune_model::{Classifier, Encoder};
 
 use super::Run;
 use super::l2_sp::Pretrained;
@@ -99,8 +99,9 @@ fn check<E: Encoder>(encoder: &E, task: &TaskData, training: &Training) -> Resul
     ensure!(
         !(training.standardise_scores.is_on()
             && matches!(task.objective, Objective::Score {})
-            && matches!(training.head, HeadSpec::Bcn(_))),
-        "standardise-scores: found \"on\" with the head `bcn`, whose last layer is not linear, expected `off`"
+            && !training.head.ends_linear()),
+        "standardise-scores: found \"on\" with the head `{}`, whose last layer is not linear, expected `off`",
+        training.head.label()
     );
     ensure!(
         training.state.is_reset() || encoder.has_state(),

@@ -68,6 +68,7 @@ impl HeadKind for Bcn {
     type Spec = BcnSpec;
 
     const LABEL: &'static str = "bcn";
+    const ENDS_LINEAR: bool = false;
 
     fn reads(spec: &BcnSpec) -> HeadInput {
         HeadInput::Tokens(spec.layers)

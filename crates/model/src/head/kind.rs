@@ -29,6 +29,9 @@ pub trait HeadKind: Module {
     /// [`HeadKind::features`].
     const IS_LINEAR: bool = false;
 
+    /// True if its last layer is linear.
+    const ENDS_LINEAR: bool = true;
+
     /// Returns the encoder states that it reads.
     fn reads(spec: &Self::Spec) -> HeadInput;
 

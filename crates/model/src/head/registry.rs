@@ -41,6 +41,11 @@ macro_rules! heads {
                 match self { $(Self::$name(_) => <$head>::IS_LINEAR,)* }
             }
 
+            /// Returns true if its last layer is linear.
+            pub fn ends_linear(&self) -> bool {
+                match self { $(Self::$name(_) => <$head>::ENDS_LINEAR,)* }
+            }
+
             /// Name in labels, which is its `kind`: `linear`, `esim`, …
             pub fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$head>::LABEL,)* }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use totune_cluster::{Request, Slurm, Submission};
-use totune_sweep::{Plan, PlannedRun, State, timestamp};
+use totune_sweep::{Plan, timestamp};
 
 use super::{jobs, submissions};
 use crate::command::selection::RunSelection;
-use crate::command::sweep::{counts, refuse_misfits};
+use crate::command::sweep::{counts, is_silent, refuse_misfits};
 use crate::context::Context;
 use crate::device::DeviceRequest;
 use crate::exit;
@@ -93,22 +93,23 @@ fn positive(text: &str) -> Result<usize, String> {
 /// Whether the owner of a run does not renew its lease, as one that has ended without a word. On other machines nobody can be
 /// asked, so that this takes as long as the time between two renewals.
 fn is_left(context: &Context, plan: &Plan) -> Result<bool> {
-    let running = plan.runs.iter().filter(|run| run.state == State::Running);
-    let is_silent = |run: &&PlannedRun| context.store.may_be_left(&run.id);
-    let silent: Vec<&PlannedRun> = running.filter(is_silent).collect();
-    if silent.is_empty() {
+    let silent = || {
+        plan.runs
+            .iter()
+            .filter(|run| is_silent(context, run))
+            .count()
+    };
+    let n = silent();
+    if n == 0 {
         return Ok(false);
     }
     let wait = context.store.renewal()?.mul_f64(1.5);
-    if !context.global.quiet {
-        eprintln!(
-            "looking for {:.0} s whether the owners of {} runs are still at them",
-            wait.as_secs_f64(),
-            silent.len()
-        );
-    }
+    let seconds = wait.as_secs_f64();
+    context.note([format!(
+        "looking for {seconds:.0} s whether the owners of {n} runs are still at them"
+    )]);
     std::thread::sleep(wait);
-    Ok(silent.iter().any(is_silent))
+    Ok(silent() > 0)
 }
 
 impl SubmitArgs {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use totune_data::guess::draft;
-use totune_disk::{quoted_for_shell, write_atomically};
+use totune_disk::{folder_of, quoted_for_shell, write_atomically};
 
 use super::hints::HintArgs;
 use super::{unreadable, write_new};
@@ -43,12 +43,9 @@ pub struct New {
     replace: bool,
 }
 
-/// The folder of a card that is to be written, which may not exist yet.
-fn folder_of(card: &Path) -> Result<PathBuf> {
-    let folder = card
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+/// The whole path of the folder of a card that is to be written, which may not exist yet.
+fn whole_folder_of(card: &Path) -> Result<PathBuf> {
+    let folder = folder_of(card);
     let found = fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
     found.with_context(|| format!("--out: {}: cannot be looked at", folder.display()))
 }
@@ -64,7 +61,7 @@ impl New {
         let own = file.parent().unwrap_or(Path::new("/")).to_path_buf();
         let folder = match (root, &self.out) {
             (Some(root), _) => root,
-            (None, Some(out)) => folder_of(out)?,
+            (None, Some(out)) => whole_folder_of(out)?,
             (None, None) => own.clone(),
         };
         if let (None, Some(out)) = (&hints.name, &self.out) {

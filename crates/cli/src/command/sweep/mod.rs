@@ -12,6 +12,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 pub use self::plan::{counts, refuse_misfits, state};
+pub(in crate::command) use self::run::is_silent;
 pub use self::run::{Others, execute};
 
 use self::plan::PlanArgs;

@@ -151,7 +151,7 @@ pub fn execute(
 }
 
 /// Whether the owner of a run may have ended since, or before anybody knew: then this process may yet take the run over.
-fn is_silent(context: &Context, run: &PlannedRun) -> bool {
+pub(in crate::command) fn is_silent(context: &Context, run: &PlannedRun) -> bool {
     run.state == State::Running && context.store.may_be_left(&run.id)
 }
 

@@ -26,9 +26,14 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use owner::Owner;
 
-/// Time between two renewals of a lease.
+/// Time between two renewals of a lease of this process.
 pub(crate) fn renewal() -> Result<Duration> {
-    Ok(Duration::from_secs_f64(stale_after()? / 10.0))
+    Ok(between_renewals(stale_after()?))
+}
+
+/// Time between two renewals of a lease that is free after `stale` seconds without one.
+fn between_renewals(stale: f64) -> Duration {
+    Duration::from_secs_f64(stale / 10.0)
 }
 
 /// Seconds without renewal after which a lease is free, unless `TOTUNE_LEASE` says otherwise: longer than caches of file
@@ -143,7 +148,7 @@ impl Lease {
         }
         let (sender, receiver) = mpsc::channel::<()>();
         let (mut renewed, folder) = (record.clone(), leases.clone());
-        let every = Duration::from_secs_f64(record.stale / 10.0);
+        let every = between_renewals(record.stale);
         let renewal = std::thread::Builder::new()
             .name("lease".to_string())
             .spawn(move || {
