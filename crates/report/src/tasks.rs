@@ -35,12 +35,12 @@ pub(crate) fn with_runs<'a, 'g>(
     Ok((of(true), of(false)))
 }
 
-/// A note on tasks that are left out.
-pub(crate) fn left_out(tasks: &[&Task]) -> Option<String> {
+/// A note on tasks that are left out, because `what` is missing there.
+pub(crate) fn left_out(what: &str, tasks: &[&Task]) -> Option<String> {
     let titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
     (!titles.is_empty()).then(|| {
         format!(
-            "Without a run yet, and left out here: {}",
+            "Without {what} yet, and left out here: {}",
             titles.join(", ")
         )
     })

@@ -29,7 +29,7 @@ impl Contents {
     ) -> Result<Self> {
         // Profiles differ in which experiments they run, and a grid may not be complete. Of equals the first one is taken.
         let takeaways = file.takeaways.iter().rev();
-        let takeaway = takeaways.max_by_key(|takeaway| takeaway.tasks_run(scope));
+        let takeaway = takeaways.max_by_key(|takeaway| takeaway.tasks_scored(scope));
         let tables = file.tables.iter();
         let drawings = file.figures.iter().map(|figure| {
             let mut drawing = figure.draw(scope)?;

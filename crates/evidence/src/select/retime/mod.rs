@@ -54,8 +54,9 @@ impl Retimed {
 
 /// Gives runs the seconds that the timing pass found for their kinds.
 ///
-/// Rows of a machine that was not quiet do not count. Runs of a dataset and an encoder are compared with each other, so
-/// either all of them that trained get such seconds, or none.
+/// Rows of a machine that was not quiet do not count. Runs of a dataset and an encoder are compared with each other, so if
+/// some of them that trained were not timed, their own seconds stay for all of them where these are comparable; elsewhere
+/// those that were timed alone have seconds.
 pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[TimingRow]) -> Retimed {
     let mut shares: Vec<f64> = runs.iter().filter_map(RunRow::cpu_share).collect();
     shares.sort_by(f64::total_cmp);
@@ -66,11 +67,12 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
             .or_default()
             .insert(row.phase, row);
     }
+    let unreliable = incomparable(runs, &BTreeMap::new());
     if timed.is_empty() {
         return Retimed {
             lines: Vec::new(),
             shares,
-            incomparable: incomparable(runs, &BTreeMap::new()),
+            incomparable: unreliable,
         };
     }
     let phases = phases(evals);
@@ -86,7 +88,7 @@ pub(crate) fn retime(runs: &mut [RunRow], evals: &mut [EvalRow], timing: &[Timin
             Some(course) => {
                 courses.insert(run.run_id.clone(), course);
             }
-            None if run.epochs > 0 => {
+            None if run.epochs > 0 && !unreliable.contains(&run.run_id) => {
                 left.insert((run.dataset.clone(), run.encoder.clone()));
             }
             None => {}

@@ -83,14 +83,28 @@ impl TakeawayPlan {
         plan.tasks_named(&self.tasks, from).map(|_| ())
     }
 
-    /// The number of tasks that the baseline has runs on.
-    pub(crate) fn tasks_run(&self, scope: &Scope) -> usize {
+    /// The number of tasks that the baseline has a score on.
+    pub(crate) fn tasks_scored(&self, scope: &Scope) -> usize {
         let tasks = scope.plan.tasks_named(&self.tasks, &scope.from);
+        let scored = tasks.and_then(|tasks| self.by_score(tasks, scope));
+        scored.map_or(0, |(scored, _)| scored.len())
+    }
+
+    /// The tasks that the baseline has a score on, and the others.
+    fn by_score<'a>(
+        &self,
+        tasks: Vec<&'a Task>,
+        scope: &Scope,
+    ) -> Result<(Vec<&'a Task>, Vec<&'a Task>)> {
         let side = Side::One(self.baseline.clone());
-        let on = tasks.and_then(|tasks| TaskRuns::of_tasks(&side, &tasks, scope));
-        on.map_or(0, |on| {
-            on.iter().filter(|on| on.all().next().is_some()).count()
-        })
+        let on = TaskRuns::of_tasks(&side, &tasks, scope)?;
+        let with_runs = tasks.into_iter().zip(&on);
+        let (scored, others): (Vec<_>, Vec<_>) = with_runs.partition(|(task, on)| {
+            let mut runs = on.all();
+            runs.any(|run| final_score(run, task).is_some())
+        });
+        let tasks = |pairs: Vec<(&'a Task, _)>| pairs.into_iter().map(|(task, _)| task).collect();
+        Ok((tasks(scored), tasks(others)))
     }
 
     fn heading(&self) -> Heading {
@@ -109,11 +123,20 @@ impl TakeawayPlan {
         let tasks = plan.tasks_named(&self.tasks, from)?;
         let groups = self.groups.iter().chain([&self.baseline]);
         let (tasks, not_run) = with_runs(groups, tasks, &Where::new(), scope)?;
+        // A task that was begun, and lacks a score of the baseline, would leave every row without a comparison.
+        let (scored, begun) = self.by_score(tasks.clone(), scope)?;
+        let (tasks, begun) = if scored.is_empty() {
+            (tasks, Vec::new())
+        } else {
+            (scored, begun)
+        };
         let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
         let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
         let mut csv = Csv::new(FIELDS);
         let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        notes.extend(left_out(&not_run));
+        notes.extend(left_out("a run", &not_run));
+        let score = format!("a score of {}", in_sentence(&baseline.1.title));
+        notes.extend(left_out(&score, &begun));
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;

@@ -3,7 +3,7 @@ use crate::fixture;
 use serde_json::Value;
 use totune_evidence::select::runs::Runs;
 use totune_evidence::toml_file::parse;
-use totune_record::TimingRow;
+use totune_record::{RunRow, TimingRow};
 
 #[test]
 fn a_takeaway_in_markdown_and_csv() {
@@ -32,16 +32,22 @@ fn a_task_without_a_run_is_left_out() {
     let plan = fixture::task_plan();
     let text = "title = 'What to take'\nbaseline = 'full'\ngroups = ['last-2']\ntasks = ['letters', 'sounds']\n";
     let asked: TakeawayPlan = parse(text, "report.toml").unwrap();
-    let mut tables = totune_synthetic::task_tables();
     let sounds = plan.tasks["sounds"].datasets.clone();
-    tables.runs.retain(|run| !sounds.contains(&run.dataset));
-    let runs = Runs::new(tables).unwrap();
-    let scope = Scope::new(&plan, &runs, "report.toml");
-    let one = asked.render(&scope).unwrap().table;
-    assert_eq!(one.notes, ["Without a run yet, and left out here: Sounds"]);
     let score = |table: &RenderedTable| table.parts[0].rows[0][1].main.clone();
-    assert_ne!(score(&one), "");
-    assert_ne!(score(&one), score(&two));
+    let full = r#""kind":"full""#;
+    for (of_arm, what) in [("", "a run"), (full, "a score of all layers")] {
+        let mut tables = totune_synthetic::task_tables();
+        let gone = |run: &RunRow| sounds.contains(&run.dataset) && run.spec.contains(of_arm);
+        assert!(tables.runs.iter().any(gone));
+        tables.runs.retain(|run| !gone(run));
+        let runs = Runs::new(tables).unwrap();
+        let scope = Scope::new(&plan, &runs, "report.toml");
+        let one = asked.render(&scope).unwrap().table;
+        let note = format!("Without {what} yet, and left out here: Sounds");
+        assert_eq!(one.notes, [note]);
+        assert_ne!(score(&one), "");
+        assert_ne!(score(&one), score(&two));
+    }
 }
 
 #[test]
