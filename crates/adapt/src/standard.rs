@@ -72,7 +72,7 @@ impl Standard {
         for score in &mut outcome.scores {
             match &*score.metric {
                 "loss" | "mse" => score.value *= self.sd.powi(2),
-                "mae" | "rmse" => score.value *= self.sd,
+                "mae" => score.value *= self.sd,
                 _ => {}
             }
         }

@@ -129,12 +129,6 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Processes that ran or waited for a core in the last minute, on average, where the system says so.
-pub fn load() -> Option<f64> {
-    let text = fs::read_to_string("/proc/loadavg").ok()?;
-    text.split_whitespace().next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use totune_stats::quartiles;
+use totune_sweep::load_average;
 
 use crate::benchmark::Benchmark;
 use crate::comparison::{Case, Measure, SideSpec, Steps};
 use crate::desk::Desk;
-use crate::machine::load;
 use crate::product::Product;
 use crate::results::{Outcome, Results, Timing};
 use crate::side::Side;
@@ -71,7 +71,7 @@ impl Desk {
         if let Some(prepare) = &case.prepare {
             prepare()?;
         }
-        let load = load();
+        let load = load_average();
         let wanted = |side: &&SideSpec| {
             self.sides.is_empty() || self.sides.iter().any(|name| side.name.contains(name))
         };

@@ -3,9 +3,10 @@
 use anyhow::Result;
 use totune_data::Target as Gold;
 use totune_data::tags::{Scheme, TagSet};
+use totune_toml::did_you_mean;
 
 use crate::TaskFacts;
-use crate::input::{Record, Source, hint, quoted};
+use crate::input::{Record, Source, quoted};
 
 /// Whether a row has a label: its field has another value than the one that means "no label", and is not empty where
 /// a row has one label or score.
@@ -39,7 +40,7 @@ pub(crate) fn has_label(task: &TaskFacts, source: &Source, record: &Record) -> R
 pub(crate) fn target(task: &TaskFacts, source: &Source, record: &Record) -> Result<Gold> {
     let place = |name: &str, labels: &[String], word: Option<usize>| {
         let Some(place) = labels.iter().position(|label| label == name) else {
-            let hint = hint(name, labels);
+            let hint = did_you_mean(name, labels.iter().map(String::as_str));
             let known = quoted(labels);
             let problem = format!("`{name}` is no label of the model{hint}expected one of {known}");
             return Err(match word {

@@ -24,7 +24,9 @@ mod versions;
 pub use missing::{read_missing, write_missing};
 pub use order::natural;
 pub use parquet::SCHEMA_VERSION;
-pub use rows::{EvalRow, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow};
+pub use rows::{
+    EvalRow, OF_TRIALS, PerplexityRow, PredictionRow, PretrainingRow, RunRow, Tables, TimingRow,
+};
 pub use stored::{StoredPredictions, StoredTables};
 pub use tables::{
     GrowingTables, read_perplexity, read_pretraining, read_timing, write_perplexity,

@@ -69,7 +69,15 @@ pub struct RunRow {
     pub error: String,
 }
 
+/// Suffix of the names of experiments whose runs are the trials of a search.
+pub const OF_TRIALS: &str = "-search";
+
 impl RunRow {
+    /// Whether the run is a trial of a search: its score chose a setting, and no mean or line counts it.
+    pub fn is_trial(&self) -> bool {
+        self.experiment.ends_with(OF_TRIALS)
+    }
+
     /// The part of the processor that training had while its clock ran: processor seconds by wall seconds times
     /// threads. Well below 1 it shared the machine, or its threads waited for each other. `None` where it is unknown.
     pub fn cpu_share(&self) -> Option<f64> {

@@ -109,7 +109,7 @@ fn ids(texts: impl Iterator<Item = String>) -> Vec<String> {
 
 /// The runs without the trials of searches.
 fn own(rows: &StoredTables) -> impl Iterator<Item = &RunRow> {
-    rows.runs.iter().filter(|run| !crate::is_trial(run))
+    rows.runs.iter().filter(|run| !run.is_trial())
 }
 
 /// Runs of an arm that are alike but for dataset, fold and seed; in the order of the files, arms that no file names last.

@@ -32,7 +32,7 @@ use totune_evidence::claims::{ClaimContext, Claims, judge};
 use totune_evidence::select::runs::Runs;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::toml_file;
-use totune_record::{RunRow, StoredTables};
+use totune_record::StoredTables;
 
 pub use crate::figures::curves::{CurvesSummary, EpochSummary, GroupSummary, LeadSummary, TimeTo};
 pub use crate::figures::dataset_figure;
@@ -212,11 +212,6 @@ const FIXTURE: &str = "fixture";
 /// The stamp on the pictures of a profile.
 fn stamp(profile: &str) -> Option<String> {
     (profile == FIXTURE).then(|| "FIXTURE: synthetic data, not a result".to_owned())
-}
-
-/// Whether a run is a trial of a search: its score chose a setting, and no mean or line counts it.
-pub(crate) fn is_trial(row: &RunRow) -> bool {
-    row.experiment.ends_with("-search")
 }
 
 fn check_results(results: &Path, (paper, profile): (&str, &str)) -> Result<()> {

@@ -50,7 +50,7 @@ pub use progress::{
     CachingEvent, CheckpointEvent, EndScore, Ended, Listeners, Position, Progress, Silent, Watched,
 };
 pub use project::{Environment, Places, Project, Roots};
-pub use provenance::{code, peak_memory, timestamp};
+pub use provenance::{code, load_average, peak_memory, timestamp};
 pub use results::{Arms, Collected, Restored, collect, read_results, restore, upgrade_results};
 pub use search::UnequalSearch;
 pub use spec::{

@@ -110,7 +110,7 @@ pub fn peak_memory() -> u64 {
 
 /// Load average of the machine over the last minute: processes that ran or waited to run. `None` where /proc does not
 /// say.
-pub(crate) fn load_average() -> Option<f64> {
+pub fn load_average() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next()?.parse().ok()
 }

@@ -72,10 +72,7 @@ impl Planner for Adapters {
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let layers = super::top_layers(self.k, n_layers)?;
-        let mut patterns = Vec::new();
-        if self.pooler == Trainable::Yes && defaults.reads_pooler {
-            patterns.push(r"^encoder\.pooler\.".into());
-        }
+        let mut patterns = super::pooler(self.pooler, defaults);
         for i in layers.clone().rev() {
             patterns.push(format!(r"^encoder\.layers\.{i}\..*\.adapter\."));
             if self.norms == Trainable::Yes {

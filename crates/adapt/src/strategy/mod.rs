@@ -269,6 +269,15 @@ fn check_k(k: usize, n_layers: usize) -> Result<()> {
     Ok(())
 }
 
+/// The pattern of the tanh layer over `[CLS]`, where it is trained and the head reads it; else none.
+fn pooler(trained: Trainable, defaults: &Defaults) -> Vec<String> {
+    let trained = trained == Trainable::Yes && defaults.reads_pooler;
+    trained
+        .then(|| r"^encoder\.pooler\.".to_owned())
+        .into_iter()
+        .collect()
+}
+
 /// Indices of the top `k` layers; of all layers by default.
 fn top_layers(k: Option<usize>, n_layers: usize) -> Result<Range<usize>> {
     let k = k.unwrap_or(n_layers);

@@ -70,10 +70,7 @@ impl Planner for PrefixTuning {
 
     fn plan(&self, defaults: &Defaults, n_layers: usize) -> Result<Plan> {
         let layers = super::top_layers(self.k, n_layers)?;
-        let mut patterns = Vec::new();
-        if self.pooler == Trainable::Yes && defaults.reads_pooler {
-            patterns.push(r"^encoder\.pooler\.".into());
-        }
+        let mut patterns = super::pooler(self.pooler, defaults);
         let of_layer = |i| format!(r"^encoder\.layers\.{i}\..*\.prefix\.");
         patterns.extend(layers.clone().rev().map(of_layer));
         let rates = super::rates(self.lr, self.head_lr, patterns);

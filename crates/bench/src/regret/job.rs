@@ -12,9 +12,10 @@ use totune_compare::{
 use totune_data::{Pairs, Task};
 use totune_model::EncoderCard;
 use totune_sweep::Environment;
+use totune_sweep::load_average;
 
 use super::case::Case;
-use crate::machine::{Machine, load};
+use crate::machine::Machine;
 
 /// Seeds of the leaders of a comparison, and the difference that does not matter: the defaults of `totune compare`.
 const MOST_SEEDS: usize = 10;
@@ -175,7 +176,7 @@ impl Plan {
 
     /// Does a job; `None` if it was stopped from outside.
     pub fn perform(&self, job: &Job, case: &Case, at: Environment) -> Result<Option<JobResult>> {
-        let load = load();
+        let load = load_average();
         let test = (&case.train, &case.test);
         let dtype = Dtype::fastest(&at.machine.device);
         let reference = || Reference::new(at, &self.encoder.name, test, dtype);

@@ -14,12 +14,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use totune_sweep::Store;
+use totune_sweep::load_average;
 
 pub use page::markdown;
 pub use results::{Cost, Scale, Size, Step};
 
 use self::process::cost_of;
-use crate::machine::{Machine, load};
+use crate::machine::Machine;
 
 /// Its name.
 pub const NAME: &str = "scale";
@@ -80,7 +81,7 @@ fn measure(request: &ScaleRequest, runs: usize) -> Result<Size> {
     let mut size = Size {
         runs,
         workers: request.workers,
-        load: load(),
+        load: load_average(),
         ..Size::default()
     };
     let store = project.join("runs");

@@ -55,7 +55,8 @@ impl EncodedCache {
     }
 
     /// The same, also for datasets so small that encoding them takes no time.
-    pub fn of_any_size(self) -> Self {
+    #[cfg(test)]
+    fn of_any_size(self) -> Self {
         Self {
             least_rows: 0,
             ..self

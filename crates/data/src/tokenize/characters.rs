@@ -2,8 +2,7 @@
 //!
 //! A word is fifty ids: a boundary for its beginning, its bytes (the first 48 of a longer one), a boundary for its end,
 //! padding. Each is one higher than in the paper's code, so that 0 is left for places where no word is. Sentences begin
-//! and end with words of their own, [`SENTENCE_START`] and [`SENTENCE_END`]; the encoder adds them, so no row of words
-//! holds them.
+//! and end with words of their own; the encoder adds them, so no row of words holds them.
 //!
 //! A text becomes words as in BERT's basic tokenizer, with its case and its accents kept: control characters are left
 //! out, it is cut at white space, and each punctuation mark and each Chinese character is a word. The paper's corpora
@@ -28,23 +27,10 @@ pub use super::encoded::{CHARACTERS, WordCharacters};
 /// Identifies this way of reading a text, like the hash of a tokenizer; a change of it needs another name.
 pub const NAME: &str = "elmo-characters-1";
 
-/// The first word of each sentence, added by the encoder.
-pub const SENTENCE_START: WordCharacters = sentence_mark(256);
-/// The last word of each sentence, added by the encoder.
-pub const SENTENCE_END: WordCharacters = sentence_mark(257);
-
 // As in the paper's code, before one is added.
 const WORD_START: u16 = 258;
 const WORD_END: u16 = 259;
 const PADDING: u16 = 260;
-
-const fn sentence_mark(mark: u16) -> WordCharacters {
-    let mut ids = [PADDING + 1; CHARACTERS];
-    ids[0] = WORD_START + 1;
-    ids[1] = mark + 1;
-    ids[2] = WORD_END + 1;
-    ids
-}
 
 /// The ids of `word`, with as many of its bytes as fit.
 pub fn spell(word: &str) -> WordCharacters {
@@ -206,8 +192,6 @@ mod tests {
     struct Reference {
         /// A word, and its ids without the padding behind them.
         words: Vec<(String, Vec<u16>)>,
-        sentence_start: Vec<u16>,
-        sentence_end: Vec<u16>,
         /// A text and its words.
         texts: Vec<(String, Vec<String>)>,
     }
@@ -229,8 +213,6 @@ mod tests {
         for (word, ids) in &reference.words {
             check(spell(word), ids);
         }
-        check(SENTENCE_START, &reference.sentence_start);
-        check(SENTENCE_END, &reference.sentence_end);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Number, Value};
 use totune_data::{Input, label_sets};
+use totune_toml::did_you_mean;
 
 use super::object::Object;
+use super::quoted;
 use super::words::WordLines;
-use super::{hint, quoted};
 
 /// The columns that are used from each row of a file.
 #[derive(Debug)]
@@ -271,7 +272,7 @@ impl Fields {
 
     fn missing(&self, record: &Record, object: &Object, name: &str) -> anyhow::Error {
         let keys = object.keys();
-        let hint = hint(name, &keys);
+        let hint = did_you_mean(name, keys.iter().map(String::as_str));
         let found = quoted(&keys);
         self.at(record, &format!("no key `{name}`{hint}found {found}"))
     }

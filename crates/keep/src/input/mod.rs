@@ -13,11 +13,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use totune_data::format::{Extra, LineBreaks, Quotes, TextStream};
 use totune_data::{Joined, guess};
+use totune_toml::did_you_mean;
 
 use self::fields::Column;
 pub(crate) use self::fields::{Fields, Record, Row};
 pub use self::kind::{Columns, Kind, ReadOptions};
-pub(crate) use self::listing::{hint, quoted};
+pub(crate) use self::listing::quoted;
 pub(crate) use self::object::Object;
 use self::words::WordLines;
 use crate::Manifest;
@@ -306,7 +307,7 @@ impl Source {
                 bail!(
                     "{}: no column `{name}`{}found {}; {option} names another one",
                     self.fields.shown,
-                    hint(name, &self.header),
+                    did_you_mean(name, self.header.iter().map(String::as_str)),
                     quoted(&self.header)
                 );
             }

@@ -2,8 +2,9 @@
 
 use anyhow::{Result, ensure};
 use totune_data::format::{Conll, DOCUMENT, Format, Separator};
+use totune_toml::did_you_mean;
 
-use super::{Columns, hint, quoted};
+use super::{Columns, quoted};
 use crate::facts::LayoutFacts;
 
 /// Layout of lines with a word each: that of the training file, where it was one of columns; otherwise the word is the first
@@ -61,7 +62,7 @@ impl WordLines {
             ensure!(
                 self.columns.contains(name),
                 "{option}: no column `{name}`{}found {}, those of the training file",
-                hint(name, &self.columns),
+                did_you_mean(name, self.columns.iter().map(String::as_str)),
                 quoted(&self.columns)
             );
             place.clone_from(name);

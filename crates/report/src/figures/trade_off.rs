@@ -133,7 +133,10 @@ impl FigureKind for TradeOff {
         let notes = traded.iter().flat_map(|each| each.notes.clone());
         Ok(RenderedFigure {
             panels: panels.collect(),
-            notes: left_out("a run", &not_run).into_iter().chain(notes).collect(),
+            notes: left_out("a run", &not_run)
+                .into_iter()
+                .chain(notes)
+                .collect(),
             table: Some(self.table(heading, &traded)),
             ..RenderedFigure::default()
         })

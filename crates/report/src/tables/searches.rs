@@ -6,13 +6,11 @@ use serde_json::Value;
 use totune_evidence::select::runs::Run;
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::counted;
+use totune_record::OF_TRIALS;
 
 use super::rendered::setting_number;
 use super::{Cell, Csv, RenderedTable, RowGroup};
 use crate::item::Heading;
-
-/// The end of the name of an experiment of trials, after that of the one it belongs to.
-const TRIALS: &str = "-search";
 
 /// Experiment, arm and path of a setting that was searched.
 type Searched<'a> = (&'a str, String, String);
@@ -126,7 +124,7 @@ fn ranges(runs: &[Run]) -> BTreeMap<Searched<'_>, BTreeMap<&str, Range>> {
     let mut found: BTreeMap<Searched, BTreeMap<&str, Range>> = BTreeMap::new();
     for run in runs {
         let row = &run.row;
-        let of = row.experiment.strip_suffix(TRIALS);
+        let of = row.experiment.strip_suffix(OF_TRIALS);
         let arm = run.fact("arm").and_then(Value::as_str).unwrap_or_default();
         let paths = run.fact("search").and_then(Value::as_array);
         for path in paths.into_iter().flatten().filter_map(Value::as_str) {

@@ -6,6 +6,7 @@ mod effect;
 mod estimate;
 mod holm;
 mod permutation;
+mod share;
 
 pub use bootstrap::{Bootstrap, paired_bootstrap_of};
 pub use correlation::{Correlation, pearson_test, spearman_test};
@@ -13,3 +14,4 @@ pub use effect::{HedgesG, cohens_d, hedges_g};
 pub use estimate::{Estimate, Tost};
 pub use holm::holm;
 pub use permutation::{Pairing, Permutation, permutation_test};
+pub use share::binomial_tails;

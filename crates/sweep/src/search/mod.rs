@@ -12,7 +12,6 @@ use totune_data::Split;
 use crate::RunSpec;
 use crate::settings::suggest;
 use crate::settings::typed::SourceTexts;
-use crate::spec::OF_TRIALS;
 
 mod budget;
 mod choice;
@@ -21,6 +20,7 @@ mod range;
 pub use budget::UnequalSearch;
 pub(crate) use choice::{Choice, Scored};
 use range::Range;
+use totune_record::OF_TRIALS;
 
 /// `[search]` of an experiment file.
 #[derive(Debug, Clone, PartialEq)]

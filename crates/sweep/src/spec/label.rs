@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use totune_data::Split;
+use totune_record::OF_TRIALS;
 
-use super::{OF_TRIALS, RunSpec, Work, kebab};
+use super::{RunSpec, Work, kebab};
 
 /// Suffix of the path of the learning rate, a setting that labels have anyway.
 const LR: &str = ".adaptation.lr";

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use totune_adapt::Training;
 use totune_data::Split;
+use totune_record::OF_TRIALS;
 use totune_stats::{Features, Logistic, Solver};
 
 mod analyses;
@@ -19,9 +20,6 @@ pub use analyses::{DivergenceWork, Information, ProbeInput, ProbeWork, ProbedSta
 pub use floors::{Floor, FloorWork};
 pub use sources::Stale;
 pub(crate) use sources::{Sources, one_hash};
-
-/// Suffix of the names of experiments whose runs are the trials of a search.
-pub(crate) const OF_TRIALS: &str = "-search";
 
 /// Everything that decides what a run computes, in full, and the arm it belongs to. Same settings, same id; same id,
 /// same run.

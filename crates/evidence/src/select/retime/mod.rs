@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use totune_record::{EvalRow, RunRow, TimingRow};
+use totune_record::{EvalRow, OF_TRIALS, RunRow, TimingRow};
 
 use crate::text::counted;
 
@@ -198,7 +198,7 @@ pub(super) fn kind(run: &RunRow) -> Option<Kind> {
     if spec.pointer("/work/kind")?.as_str()? != "fine-tune" {
         return None;
     }
-    let experiment = run.experiment.strip_suffix("-search");
+    let experiment = run.experiment.strip_suffix(OF_TRIALS);
     let experiment = experiment.unwrap_or(&run.experiment);
     let arm = spec.get("arm")?.as_str()?;
     Some([experiment, arm, &run.dataset, &run.encoder].map(str::to_owned))

@@ -31,9 +31,10 @@ use totune_evidence::select::runs::{Run, Selection};
 use totune_evidence::select::scope::Scope;
 use totune_evidence::text::counts;
 
-/// Paths of the checkpoint selection of a run, and of the metric it uses.
+/// Path of the checkpoint selection of a run.
 const SELECT: &str = "work.training.select";
-const WATCHED: &str = "work.training.stop.metric";
+/// Path of the metric that early stopping watched.
+pub(crate) const STOP_METRIC: &str = "work.training.stop.metric";
 
 /// The content of a line: a name and the runs it is made of.
 #[derive(Debug, Clone)]
@@ -145,7 +146,7 @@ impl Lines {
                 .iter()
                 .any(|of| of.contains_key("experiment"))
             {
-                runs.retain(|run| !crate::is_trial(&run.row));
+                runs.retain(|run| !run.row.is_trial());
             }
             all.show(&runs);
             let other = || "none of its runs is among those asked for".to_owned();
@@ -315,7 +316,10 @@ impl RunLine {
         let mut points = scored.points().to_vec();
         let selects = run.fact(SELECT).is_some_and(|select| select == "best-dev");
         if selects {
-            let watched = run.fact(WATCHED).and_then(Value::as_str).unwrap_or(metric);
+            let watched = run
+                .fact(STOP_METRIC)
+                .and_then(Value::as_str)
+                .unwrap_or(metric);
             let dev = run.epochs(watched, "dev").iter().map(|epoch| epoch.score);
             for (at, best) in best_so_far(dev).into_iter().enumerate().take(points.len()) {
                 points[at].1 = scored.points()[best].1;

@@ -11,12 +11,9 @@ use totune_evidence::toml_file::{did_you_mean, unknown};
 
 use super::CurvesRequest;
 use crate::figures::Kind;
-use crate::figures::curves::{Chosen, Curves, auto};
+use crate::figures::curves::{Chosen, Curves, STOP_METRIC, auto};
 use crate::generic::USUAL_METRICS;
 use crate::report_file::ReportFile;
-
-/// Path of the metric that early stopping watched.
-const STOP_METRIC: &str = "work.training.stop.metric";
 
 /// The requested task: one of the plan, or a dataset; the latter without a metric where no task has it.
 pub(super) fn task(request: &CurvesRequest, scope: &Scope) -> Result<(String, Task)> {

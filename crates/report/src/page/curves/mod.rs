@@ -168,7 +168,7 @@ fn gather(
     narrow(&mut conditions, task.conditions());
     let mut selection = runs.find(&conditions, from)?;
     if !conditions.contains_key(EXPERIMENT) {
-        selection.runs.retain(|run| !crate::is_trial(&run.row));
+        selection.runs.retain(|run| !run.row.is_trial());
     }
     if let Some(note) = &selection.note {
         bail!("{from}: nothing to draw: {note}");
