@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use totune_stats::Interval;
-pub use totune_stats::number::{count, decimals, fixed, readable, signed};
+pub use totune_stats::number::{count, counted, decimals, fixed, readable, signed};
 
 /// Number format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,11 +97,6 @@ pub fn seconds(value: f64) -> String {
         ..99.95 => fixed(value, 1),
         _ => count(value.round() as u64),
     }
-}
-
-/// `1 run`, `2 runs`.
-pub fn counted(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// `2 diverged, 1 failed`; empty where there is nothing.

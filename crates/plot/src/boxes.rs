@@ -8,6 +8,9 @@ use crate::axes::draw_rules;
 use crate::axis::Axis;
 use crate::canvas::{Canvas, Frame, INK, MUTED, PAPER, Text, series_colour};
 
+/// Height of a line of a title.
+const LINE: f64 = 15.0;
+
 /// One panel of box plots over a shared axis.
 #[derive(Debug, Clone)]
 pub struct BoxPanel {
@@ -64,11 +67,16 @@ impl Summary {
 impl BoxPanel {
     /// Draws the panel into `frame`.
     pub fn draw(&self, canvas: &mut dyn Canvas, frame: Frame) {
+        let width = frame.width - 58.0 - 18.0;
+        let slot = width / self.boxes.len().max(1) as f64;
+        let lines = self.boxes.iter().map(|series| series.lines(slot).len());
+        // Titles, numbers of runs and the key.
+        let below = 53.0 + LINE * lines.max().unwrap_or(0) as f64;
         let plot = Frame {
             left: frame.left + 58.0,
             top: frame.top + 52.0,
-            width: frame.width - 58.0 - 18.0,
-            height: frame.height - 52.0 - 100.0,
+            width,
+            height: frame.height - 52.0 - below.max(100.0),
         };
         let axis = self.axis();
         canvas.text(
@@ -80,7 +88,6 @@ impl BoxPanel {
         let y = |value: f64| plot.top + plot.height * (1.0 - axis.share(value));
         let style = Text::note().anchored(HPos::Right);
         draw_rules(canvas, plot, &axis.labelled(y), &style);
-        let slot = plot.width / self.boxes.len().max(1) as f64;
         for (place, series) in self.boxes.iter().enumerate() {
             let centre = plot.left + slot * (place as f64 + 0.5);
             series.draw(canvas, &axis, plot, (place, centre, slot));
@@ -116,6 +123,11 @@ impl BoxPanel {
 }
 
 impl BoxSeries {
+    /// The title in lines that fit under a box; `slot` is its width.
+    fn lines(&self, slot: f64) -> Vec<String> {
+        wrap(&self.title, (slot / 7.6) as usize)
+    }
+
     /// `Frozen: median 0.680, from 0.650 to 0.715, n = 10; paper 0.824`
     fn words(&self) -> String {
         let ours = match quartiles_of(&self.values) {
@@ -143,16 +155,16 @@ impl BoxSeries {
         let bottom = plot.top + plot.height;
         let colour = series_colour(place);
         let half = (slot * 0.24).min(34.0);
-        let lines = wrap(&self.title, (slot / 7.6) as usize);
+        let lines = self.lines(slot);
         for (number, line) in lines.iter().enumerate() {
             canvas.text(
                 centre,
-                bottom + 19.0 + 15.0 * number as f64,
+                bottom + 19.0 + LINE * number as f64,
                 line,
                 &Text::label(),
             );
         }
-        let below = bottom + 23.0 + 15.0 * lines.len() as f64;
+        let below = bottom + 23.0 + LINE * lines.len() as f64;
         let Some(summary) = Summary::of(&self.values) else {
             canvas.text(centre, below, "no run", &Text::note());
             self.draw_paper(canvas, centre, y);

@@ -210,10 +210,10 @@ impl Point {
         }
     }
 
-    /// `LoRA: 0.712 [0.700, 0.721] at 98 K`
+    /// `LoRA: 0.712 (0.700–0.721) at 98 K`
     fn told(&self, cost: f64, Spread { mean, low, high }: &Spread) -> String {
         let range = if low < high {
-            format!(" [{}, {}]", fixed(*low, 3), fixed(*high, 3))
+            format!(" ({}\u{2013}{})", fixed(*low, 3), fixed(*high, 3))
         } else {
             String::new()
         };
@@ -234,10 +234,9 @@ fn exact(number: f64) -> String {
 /// Thousands, millions and billions, by which an axis stays readable: `98 K`, `22.7 M`.
 fn short(number: f64) -> String {
     let units = [(1e9, " G"), (1e6, " M"), (1e3, " K")];
-    let (unit, name) = units
-        .into_iter()
-        .find(|(unit, _)| number >= *unit)
-        .unwrap_or((1.0, ""));
+    // 1,000 MB need no other unit.
+    let mut units = units.into_iter().filter(|_| number >= 1e4);
+    let (unit, name) = units.find(|(unit, _)| number >= *unit).unwrap_or((1.0, ""));
     let scaled = number / unit;
     let digits = if scaled >= 100.0 { 0 } else { 1 };
     match name {
@@ -303,7 +302,7 @@ mod tests {
         };
         let svg = figure.svg().expect("a picture");
         for text in [
-            "full: 0.850 [0.800, 0.900] at 22.7 M",
+            "full: 0.850 (0.800–0.900) at 22.7 M",
             "frozen: 0.700 at 770",
             "bitfit (no score on some task)",
             "adapters (cost not known)",
@@ -325,7 +324,9 @@ mod tests {
     #[test]
     fn costs_are_short() {
         let found = [1.0, 50.0, 0.5, 1000.0, 98_304.0, 22_713_600.0, 5e8, 2e9].map(short);
-        let expected = ["1", "50", "0.5", "1 K", "98.3 K", "22.7 M", "500 M", "2 G"];
+        let expected = [
+            "1", "50", "0.5", "1,000", "98.3 K", "22.7 M", "500 M", "2 G",
+        ];
         assert_eq!(found, expected);
         let found = [2.4987, 0.794643282, 98.33, 770.0, 0.0, 98_304.0].map(exact);
         assert_eq!(found, ["2.50", "0.795", "98.3", "770", "0", "98.3 K"]);

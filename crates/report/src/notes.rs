@@ -15,8 +15,10 @@ pub(crate) const NOT_RUN: &str = " has no run on ";
 /// same for each, and a grid that has just begun would repeat it on every line of a page.
 pub(crate) fn merged(mut notes: Vec<String>) -> Vec<String> {
     for what in ["empty", "no line", "no box"] {
-        for (why, words) in [(NOT_YET, NOT_YET), ("no run has", "they have no run")] {
-            merge_reason(&mut notes, what, (why, words));
+        merge_reason(&mut notes, what, (NOT_YET, NOT_YET), MANY);
+        // Names of arms say nothing to a reader.
+        for (why, least) in [("no run has arm", 1), ("no run has", MANY)] {
+            merge_reason(&mut notes, what, (why, "never run"), least);
         }
     }
     for (words, together) in [(YET, "no run yet on"), (NOT_RUN, "no run on")] {
@@ -26,7 +28,7 @@ pub(crate) fn merged(mut notes: Vec<String>) -> Vec<String> {
 }
 
 /// Merges notes that name one row, or line, or box each, with the same reason.
-fn merge_reason(notes: &mut Vec<String>, what: &str, (why, words): (&str, &str)) {
+fn merge_reason(notes: &mut Vec<String>, what: &str, (why, words): (&str, &str), least: usize) {
     let mark = format!(": {what}, because ");
     let unrun = |note: &String| {
         let (name, because) = note.split_once(&mark)?;
@@ -34,7 +36,7 @@ fn merge_reason(notes: &mut Vec<String>, what: &str, (why, words): (&str, &str))
     };
     let names: Vec<String> = notes.iter().filter_map(unrun).collect();
     let first = notes.iter().position(|note| unrun(note).is_some());
-    if let Some(first) = first.filter(|_| names.len() >= MANY) {
+    if let Some(first) = first.filter(|_| names.len() >= least) {
         notes[first] = format!("{what}, because {words}: {}", names.join("; "));
         notes.retain(|note| unrun(note).is_none());
     }
@@ -74,7 +76,7 @@ mod tests {
             "B, on C: empty, because D has no score: not run yet",
             "E: empty, because every run diverged or failed",
             "F: empty, because not run yet",
-            "G: empty, because no run has x",
+            "G: empty, because no run has arm = \"x\"",
             "F: no line, because not run yet",
         ];
         let expected = [
@@ -82,7 +84,7 @@ mod tests {
             "empty, because not run yet: A; B, on C; F",
             "B: 1 diverged",
             "E: empty, because every run diverged or failed",
-            "G: empty, because no run has x",
+            "empty, because never run: G",
             "F: no line, because not run yet",
         ];
         assert_eq!(of(&many), expected);

@@ -40,8 +40,8 @@ pub use metrics::*;
 pub use power::{PlannedSample, minimal_detectable_difference};
 pub use random_state::RandomState;
 pub use significance::{
-    Bootstrap, Correlation, Estimate, HedgesG, Pairing, Permutation, Tost, cohens_d, hedges_g,
-    holm, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,
+    Bootstrap, Correlation, Estimate, HedgesG, Pairing, Permutation, Tost, binomial_tails,
+    cohens_d, hedges_g, holm, paired_bootstrap_of, pearson_test, permutation_test, spearman_test,
 };
 pub use sparse::{Csr, Features, Vectorizer, tokens};
 pub use student::t_two_sided_p;

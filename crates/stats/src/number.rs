@@ -33,6 +33,11 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// `1 run`, `2 runs`.
+pub fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Digits after the point that a number was written with; trailing zeros are lost in reading TOML.
 pub fn decimals(value: f64) -> usize {
     format!("{value}")

@@ -9,6 +9,7 @@ use totune_plot::lines::{LinePanel, LineSeries};
 use totune_plot::series::{Series, SeriesPanel};
 use totune_plot::time::Time;
 use totune_plot::{Figure, Panel};
+use totune_stats::number::counted;
 
 use super::Comparison;
 use super::errors::Errors;
@@ -97,8 +98,8 @@ impl PageRow {
         let interval = |low: f64, high: f64| format!("[{low:.3}, {high:.3}]");
         let learned = match (row.epochs, row.examples) {
             (0, 0) => String::new(),
-            (0, n) => format!("{n}"),
-            (epochs, n) => format!("{n} × {epochs}"),
+            (0, n) => counted(n, "example"),
+            (epochs, n) => format!("{} × {}", counted(n, "example"), counted(epochs, "epoch")),
         };
         let chosen = comparison.chosen.as_ref() == Some(&row.name);
         Self {
@@ -119,7 +120,10 @@ impl PageRow {
                 .map_or(String::new(), |seconds| format!("{seconds:.1}")),
             models: match row.learning_rate {
                 Some(lr) if row.seeds > 0 => {
-                    format!("{} of {learned}, learning rate {lr:e}", row.seeds)
+                    format!(
+                        "{} of {learned}, learning rate {lr:e}",
+                        counted(row.seeds, "model")
+                    )
                 }
                 _ if !row.is_strategy => learned,
                 _ => String::new(),

@@ -11,6 +11,11 @@ pub(crate) fn relation(found: Estimate, margin: f64) -> String {
         format!("loses {:.3}", -value)
     } else if low >= -margin && high <= margin {
         format!("is as good within {margin}")
+    } else if high <= margin && value < -margin {
+        format!(
+            "scored {:.3} less, and is not better by more than {margin}",
+            -value
+        )
     } else if high <= margin {
         format!("is not better by more than {margin}")
     } else {
@@ -32,6 +37,10 @@ mod tests {
             ((-0.02, -0.03, -0.01), "loses 0.020"),
             ((0.0, -0.005, 0.005), "is as good within 0.01"),
             ((-0.01, -0.03, 0.008), "is not better by more than 0.01"),
+            (
+                (-0.1, -0.2, 0.008),
+                "scored 0.100 less, and is not better by more than 0.01",
+            ),
             (
                 (0.01, -0.01, 0.03),
                 "may be worse or better (-0.010 to +0.030)",

@@ -93,9 +93,13 @@ pub(crate) fn examples_note(row: &Row, n: usize) -> Option<String> {
         .difference
         .filter(|_| row.name != MAJORITY && !row.is_partial && !row.is_after_same_time)?;
     let more = examples_to_decide(found, n)?;
-    let examples = if more == 1 { "example" } else { "examples" };
+    // The bootstrap is not as exact as a handful of examples.
+    let more = match more {
+        0..10 => "A few".to_owned(),
+        more => format!("About {more}"),
+    };
     Some(format!(
-        "About {more} more test {examples} would decide between the choice and {}, if they differ by {:.3}.",
+        "{more} more test examples would decide between the choice and {}, if they differ by {:.3}.",
         row.noun,
         found.value.abs()
     ))

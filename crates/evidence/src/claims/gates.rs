@@ -38,7 +38,8 @@ pub(super) fn caveats(
                 let on =
                     task_of(&conditions, terms).map_or(String::new(), |on| format!("on {on} "));
                 return Ok(Err(format!(
-                    "a side did not learn: {on}{learned} of {n} runs of {title} did"
+                    "a side did not learn: {on}{} of {n} runs of {title} learned nothing",
+                    n - learned
                 )));
             }
         }

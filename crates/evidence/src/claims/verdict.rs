@@ -252,6 +252,17 @@ pub(crate) fn of_value(paper: f64, tolerance: f64, [wide, narrow]: [Interval; 2]
     }
 }
 
+/// The verdict on a share of runs against a limit; the one-sided p-values are those of keeping the limit and of breaking it.
+pub(crate) fn of_tails([kept, broken]: [f64; 2]) -> Verdict {
+    if kept < ALPHA {
+        Verdict::Reproduced
+    } else if 2.0 * broken < ALPHA {
+        Verdict::Contradicted
+    } else {
+        Verdict::NotDecided
+    }
+}
+
 /// The verdict where the paper gives limits that each number has to keep.
 pub(crate) fn of_limits(kept: bool) -> Verdict {
     if kept {

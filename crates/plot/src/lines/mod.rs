@@ -185,11 +185,11 @@ struct KeyItem {
     offset: f64,
 }
 
-/// `0.712 [0.700, 0.721] after 15.3 s`
+/// `0.712 (0.700–0.721) after 15.3 s`
 fn told(epoch: &Epoch) -> String {
     let Spread { mean, low, high } = epoch.score;
     let range = if low < high {
-        format!(" [{}, {}]", fixed(low, 3), fixed(high, 3))
+        format!(" ({}\u{2013}{})", fixed(low, 3), fixed(high, 3))
     } else {
         String::new()
     };

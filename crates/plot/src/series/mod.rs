@@ -169,10 +169,10 @@ impl SeriesPanel {
         self.lines.iter().map(words).collect()
     }
 
-    /// `0.712 [0.700, 0.721] at layer 3`
+    /// `0.712 (0.700–0.721) at layer 3`
     fn told(&self, (at, Spread { mean, low, high }): &(u32, Spread)) -> String {
         let range = if low < high {
-            format!(" [{}, {}]", fixed(*low, 3), fixed(*high, 3))
+            format!(" ({}\u{2013}{})", fixed(*low, 3), fixed(*high, 3))
         } else {
             String::new()
         };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use totune_evidence::text::fixed;
+use totune_evidence::text::{count, fixed};
 use totune_plot::Panel;
 use totune_plot::series::{Scale, Series, SeriesPanel, Stroke};
 use totune_stats::curve::Spread;
@@ -69,7 +69,7 @@ pub(super) fn draw(
     let numbers: BTreeSet<u32> = lines.flat_map(|line| line.scores.keys().copied()).collect();
     let titles = numbers.iter().map(|at| match number {
         Number::Layer => format!("Layer {at}"),
-        Number::Examples => format!("{at} examples"),
+        Number::Examples => format!("{} examples", count((*at).into())),
     });
     let head = format!("figure,task,line,metric,split,{name},mean,low,high,sd,runs,labels");
     let mut table = RenderedTable {

@@ -145,7 +145,7 @@ mod tests {
         let low = &tuned[2];
         assert_eq!(
             (low.main.as_str(), low.detail.as_str()),
-            ("0.620", "[0.610, 0.630]")
+            ("0.620", "0.610–0.630")
         );
         assert_eq!(
             (pretrained[8].main.as_str(), tuned[8].main.as_str()),

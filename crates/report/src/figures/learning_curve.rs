@@ -185,7 +185,7 @@ mod tests {
             .collect();
         assert_eq!(
             titles,
-            ["Strategy", "100 examples", "1000 examples", "Runs"]
+            ["Strategy", "100 examples", "1,000 examples", "Runs"]
         );
         let cell = |row: usize, column: usize| &table.parts[0].rows[row][column];
         // Seeds 1 and 2 have 0.800 and 0.801 frozen, 0.861 and 0.859 fine-tuned; seed 3 has 0.799 and 0.860.
@@ -195,9 +195,9 @@ mod tests {
                 cell(row, column).detail.as_str(),
             )
         };
-        assert_eq!(shown(0, 1).1, "[0.800, 0.801]");
+        assert_eq!(shown(0, 1).1, "0.800–0.801");
         assert_eq!(shown(0, 2), ("0.799", ""));
-        assert_eq!(shown(1, 1), ("0.860", "[0.859, 0.861]"));
+        assert_eq!(shown(1, 1), ("0.860", "0.859–0.861"));
         assert_eq!(shown(1, 2), ("0.860", ""));
         assert!(cell(1, 1).best && !cell(0, 1).best);
         let Panel::Series(panel) = &drawing.panels[0] else {

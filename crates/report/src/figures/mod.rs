@@ -98,7 +98,8 @@ fn spread_cell(spread: &Spread) -> Cell {
     let [low, high] = [spread.low, spread.high].map(|end| fixed(end, DIGITS));
     let cell = Cell::of(fixed(spread.mean, DIGITS));
     if spread.low < spread.high {
-        cell.detail(format!("[{low}, {high}]"))
+        // Not in brackets, which are for intervals.
+        cell.detail(format!("{low}\u{2013}{high}"))
     } else {
         cell
     }

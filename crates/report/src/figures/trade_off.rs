@@ -9,7 +9,7 @@ use totune_evidence::plan::{Measure, Plan, Side, Task, Where};
 use totune_evidence::select::label::labelled;
 use totune_evidence::select::panel::{TaskRuns, average, test};
 use totune_evidence::select::scope::Scope;
-use totune_evidence::text::fixed;
+use totune_evidence::text::{fixed, readable};
 use totune_plot::Panel;
 use totune_plot::points::{Point, PointPanel};
 use totune_stats::curve::Spread;
@@ -207,7 +207,7 @@ impl TradeOff {
             let spread = Spread::of(&each.scores);
             let score = spread.as_ref().map_or_else(Cell::default, spread_cell);
             let costs = each.costs.iter().zip(&self.panels).map(|(cost, panel)| {
-                Cell::of(cost.map_or(String::new(), |cost| fixed(cost, panel.decimals)))
+                Cell::of(cost.map_or(String::new(), |cost| readable(&fixed(cost, panel.decimals))))
             });
             if let Some(spread) = &spread {
                 let names = [&heading.id, &each.title, &self.split].map(String::clone);

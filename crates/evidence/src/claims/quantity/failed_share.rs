@@ -53,7 +53,12 @@ impl Quantity for FailedShare {
             counted(all, "run"),
             Scale::Percent.amount(share)
         );
-        let verdict = verdict::of_limits(terms.relation.keeps(share));
-        Ok(Finding::settled(ours, verdict, reasons))
+        let [at_least, at_most] =
+            binomial_tails(failed as u64, all as u64, terms.relation.limit().min(1.0));
+        let tails = match terms.relation {
+            Relation::AtLeast(_) => [at_least, at_most],
+            _ => [at_most, at_least],
+        };
+        Ok(Finding::settled(ours, verdict::of_tails(tails), reasons))
     }
 }

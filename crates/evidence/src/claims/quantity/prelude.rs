@@ -4,7 +4,7 @@ pub(super) use std::collections::BTreeSet;
 
 pub(super) use anyhow::{Result, ensure};
 pub(super) use serde::Deserialize;
-pub(super) use totune_stats::{mean, quartiles, sd};
+pub(super) use totune_stats::{binomial_tails, mean, quartiles, sd};
 
 pub(super) use super::{DIFFERENCES, Quantity, Shape, TIME, at_least, sized, with_tolerance};
 pub(super) use crate::claims::finding::{

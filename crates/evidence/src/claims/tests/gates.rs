@@ -5,7 +5,7 @@ use totune_record::{EvalRow, PredictionRow, RunRow, Tables};
 
 use super::{Paper, Verdict};
 
-use Verdict::{Contradicted, NotTestable, Reproduced};
+use Verdict::{Contradicted, NotDecided, NotTestable, Reproduced};
 
 const SCORE: &str = "tasks = ['letters']\nquantity = 'task-score'\nrelation = 'greater'";
 
@@ -82,7 +82,7 @@ fn a_side_that_did_not_learn_decides_nothing_unless_that_is_the_claim() {
     let sides = "sides = ['full', 'full-hot']";
     let (verdict, reasons) = dead.verdict(&[sides, SCORE]);
     assert_eq!(verdict, NotTestable);
-    let expected = "a side did not learn: 1 of 3 runs of All layers, high rate did";
+    let expected = "a side did not learn: 2 of 3 runs of All layers, high rate learned nothing";
     assert_eq!(reasons, expected);
     dead.check(&[sides, SCORE, "about-failure = true"], Reproduced);
     Paper::of_tasks().check(&[sides, SCORE], Reproduced);
@@ -97,7 +97,8 @@ fn the_task_on_which_a_side_did_not_learn_is_named() {
     let score = "quantity = 'task-score'\nrelation = 'greater'";
     let (verdict, reasons) = dead.verdict(&["sides = ['full', 'full-hot']", score]);
     assert_eq!(verdict, NotTestable);
-    let expected = "a side did not learn: on Letters 1 of 3 runs of All layers, high rate did";
+    let expected =
+        "a side did not learn: on Letters 2 of 3 runs of All layers, high rate learned nothing";
     assert_eq!(reasons, expected);
 }
 
@@ -168,13 +169,16 @@ fn failing_to_learn_is_a_quantity_of_its_own() {
         unlearn(tables, &ids[..2]);
     });
     for (side, task, relation, expected) in [
-        ("full-hot", "letters", "at-least = 0.6", Reproduced),
-        ("full-hot", "letters", "at-least = 0.7", Contradicted),
-        ("full", "letters", "at-least = 0.6", Contradicted),
-        ("full", "letters", "at-most = 0.1", Reproduced),
-        ("full-hot", "letters", "at-most = 0.1", Contradicted),
+        // Two of three, which is more than chance gives where one of ten fails.
+        ("full-hot", "letters", "at-least = 0.1", Reproduced),
+        ("full-hot", "letters", "at-least = 0.6", NotDecided),
+        ("full-hot", "letters", "at-least = 0.8", NotDecided),
+        ("full-hot", "letters", "at-most = 0.05", Contradicted),
+        ("full", "letters", "at-least = 0.8", Contradicted),
+        ("full", "letters", "at-most = 0.7", Reproduced),
+        ("full", "letters", "at-most = 0.1", NotDecided),
         // One of three diverged.
-        ("full-hot", "sounds", "at-least = 0.3", Reproduced),
+        ("full-hot", "sounds", "at-least = 0.01", Reproduced),
         ("last-3", "letters", "at-most = 0.1", NotTestable),
     ] {
         let claim = format!(
@@ -186,7 +190,7 @@ fn failing_to_learn_is_a_quantity_of_its_own() {
 
 #[test]
 fn without_stored_answers_a_class_that_is_never_right_tells() {
-    for (f1, expected) in [(0.0, Reproduced), (0.3, Contradicted)] {
+    for (f1, expected) in [(0.0, Reproduced), (0.3, NotDecided)] {
         let scored = paper(|tables| {
             let ids = letters(tables, HOT);
             let of = |eval: &&EvalRow| eval.is_final && ids.contains(&eval.run_id);
@@ -197,7 +201,7 @@ fn without_stored_answers_a_class_that_is_never_right_tells() {
                 ..eval
             }));
         });
-        let share = "quantity = 'failed-share'\nrelation = { at-least = 0.6 }";
+        let share = "quantity = 'failed-share'\nrelation = { at-least = 0.3 }";
         scored.check(
             &["sides = ['full-hot']\ntasks = ['letters']", share],
             expected,

@@ -40,6 +40,9 @@ pub(crate) struct PhasePanelPlan {
     pub(crate) task: String,
     #[serde(default)]
     pub(crate) shows: Shows,
+    /// Its title after that of the task, where another panel shows the same scores of other groups.
+    #[serde(default)]
+    pub(crate) title: String,
     /// Groups of the figure that it leaves out, as one that has no such score does.
     #[serde(default)]
     pub(crate) without: Vec<String>,
@@ -174,7 +177,14 @@ impl PhasePanelPlan {
     fn drawn(&self, task: &Task, lines: &[Line]) -> SeriesPanel {
         let measure = self.measure(task);
         let (title, text, levels) = match self.shows {
-            Shows::Dev => (task.title.clone(), format!("{} (dev)", task.unit), vec![]),
+            Shows::Dev => (
+                match self.title.as_str() {
+                    "" => task.title.clone(),
+                    title => format!("{}, {title}", task.title),
+                },
+                format!("{} (dev)", task.unit),
+                vec![],
+            ),
             Shows::Gap => (
                 format!("{}: generalisation gap", task.title),
                 format!("{}, train \u{2212} dev", task.unit),
