@@ -63,7 +63,9 @@ pub use phase::{
     Assigned, Assignment, Defaults, Freezing, Group, LinearProbe, OptimizerState, Phase, Plan,
 };
 pub use plateau::Plateau;
-pub use recipe::{DataFacts, HeadChoice, LEAST_SEEN, Recipe, Strategy, UnknownStrategy};
+pub use recipe::{
+    DataFacts, HeadChoice, LEAST_SEEN, Recipe, Strategy, UnknownStrategy, enough_epochs,
+};
 pub use regression::Regression;
 pub use schedule::Schedule;
 pub use setup::ModuleEdit;

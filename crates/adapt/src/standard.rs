@@ -22,22 +22,38 @@ pub(crate) struct Standard {
     sd: f64,
 }
 
+/// The mean in standard deviations from which single precision no longer holds the scores: it rounds them to about a
+/// hundredth of their deviation there.
+const FAR: f64 = 1e5;
+
 impl Standard {
     /// Mean and deviation for a regression whose settings ask for standardised scores. Scores that are all alike keep their
     /// scale.
-    pub fn of(task: &TaskData, training: &Training) -> Option<Self> {
+    ///
+    /// # Errors
+    /// When the scores are so far from 0 that a model in single precision would predict the same for all.
+    pub fn of(task: &TaskData, training: &Training) -> Result<Option<Self>> {
         let asked =
             training.standardise_scores.is_on() && matches!(task.objective, Objective::Score {});
         let scores = task.train.rows.iter().filter_map(|row| row.target.value());
         let scores: Vec<f64> = scores.collect();
         if !asked || scores.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let mean = mean(&scores);
+        Self::of_scores(&scores).map(Some)
+    }
+
+    fn of_scores(scores: &[f64]) -> Result<Self> {
+        let mean = mean(scores);
         let squares = scores.iter().map(|score| (score - mean).powi(2));
         let sd = (squares.sum::<f64>() / scores.len() as f64).sqrt();
+        ensure!(
+            sd == 0.0 || mean.abs() <= FAR * sd,
+            "found scores around {mean} that differ by {sd:.3} (standard deviation), which a model in single precision \
+             cannot tell apart; subtract a number near {mean:.0} from all of them"
+        );
         let sd = if sd > 0.0 { sd } else { 1.0 };
-        Some(Self { mean, sd })
+        Ok(Self { mean, sd })
     }
 
     /// The task with standardised scores in every split.
@@ -135,5 +151,25 @@ impl Standard {
         let values: Values = scaled.collect();
         let head = restore(model.head, values);
         Ok(Classifier { head, ..model })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_that_single_precision_cannot_tell_apart_are_refused() {
+        let standard = |scores: &[f64]| Standard::of_scores(scores);
+        let found = standard(&[1000.0, 1001.0, 1002.0]).expect("near enough");
+        assert_eq!((found.mean, found.sd > 0.8), (1001.0, true));
+        let error = standard(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("subtract a number near 1000000002"),
+            "{error}"
+        );
+        assert_eq!(standard(&[1e9; 3]).expect("alike").sd, 1.0);
     }
 }

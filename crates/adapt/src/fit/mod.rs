@@ -84,7 +84,7 @@ pub fn fit_resumable<E: Encoder>(
     watch: &mut dyn Watch,
     checkpoints: &mut dyn Checkpoints,
 ) -> Result<Outcome<E>> {
-    let standard = Standard::of(task, training);
+    let standard = Standard::of(task, training)?;
     if let Some(standard) = standard {
         let standardised = standard.task(task);
         let outcome = fit_as_given(encoder, &standardised, (training, seed), watch, checkpoints)?;

@@ -27,6 +27,11 @@ pub use strategy::{Strategy, UnknownStrategy};
 /// Number of training examples that a training sees by default, over all epochs, if not more. After fewer steps no strategy
 /// that trains the encoder has learned anything.
 pub const LEAST_SEEN: usize = 2000;
+
+/// Epochs over `n_train` examples after which a training has seen [`LEAST_SEEN`] of them, but for very few examples.
+pub fn enough_epochs(n_train: usize) -> usize {
+    LEAST_SEEN.div_ceil(n_train.max(1)).min(MOST_EPOCHS)
+}
 /// Number of epochs, at most, that few examples are seen in by default.
 const MOST_EPOCHS: usize = 40;
 /// Number of training examples from which a batch has 32 examples instead of 16.
@@ -131,7 +136,7 @@ impl Recipe {
     /// When a value is out of range, for any encoder or for this one.
     pub fn training(&self, encoder: &EncoderCard, data: &DataFacts) -> Result<Training> {
         let n_layers = encoder.architecture.n_layers();
-        let enough = LEAST_SEEN.div_ceil(data.n_train.max(1)).min(MOST_EPOCHS);
+        let enough = enough_epochs(data.n_train);
         let epochs = self
             .epochs
             .unwrap_or(self.strategy.epochs(n_layers).max(enough));

@@ -262,7 +262,7 @@ impl Evaluate {
             }
             found => found?,
         };
-        if let Some(note) = left_out(found.unlabelled).filter(|_| !global.quiet) {
+        if let Some(note) = left_out(found.unlabelled, None).filter(|_| !global.quiet) {
             eprintln!("{note}");
         }
         note_empty(found.empty, "scored", global.quiet);

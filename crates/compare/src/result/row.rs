@@ -1,7 +1,8 @@
 //! The rows of a comparison: a floor or a strategy, with its scores and its cost.
 
 use serde::Serialize;
-use totune_adapt::Recipe;
+use totune_adapt::{Recipe, enough_epochs};
+use totune_stats::number::counted;
 
 use super::relation::relation;
 use crate::floors::FloorResult;
@@ -77,10 +78,17 @@ impl Row {
     /// Its difference from the choice in words, where it has one.
     pub(crate) fn relation(&self, margin: f64) -> Option<String> {
         let words = relation(self.difference?, margin);
-        Some(match (self.is_partial, self.is_after_same_time) {
+        let words = match (self.is_partial, self.is_after_same_time) {
             (true, _) => format!("{words} on the first fold"),
             (_, true) => format!("{words} after the same time"),
             (false, false) => words,
+        };
+        let is_short = (1..enough_epochs(self.examples)).contains(&self.epochs);
+        Some(if self.is_strategy && is_short {
+            let epochs = counted(self.epochs, "epoch");
+            format!("{words} after {epochs}, too few to judge it by")
+        } else {
+            words
         })
     }
 
@@ -217,4 +225,36 @@ fn median<'a>(trials: &[&'a TrialResult]) -> &'a TrialResult {
     let mut trials = trials.to_vec();
     trials.sort_by(|a, b| a.dev.unwrap_or(0.0).total_cmp(&b.dev.unwrap_or(0.0)));
     trials[(trials.len() - 1) / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_that_saw_too_little_is_no_judgement() {
+        let row = |epochs| Row {
+            name: "full".into(),
+            is_strategy: true,
+            examples: 160,
+            epochs,
+            difference: Some(Estimate {
+                value: -0.3,
+                low: -0.4,
+                high: -0.2,
+            }),
+            ..Row::default()
+        };
+        // 2,000 examples are 13 epochs.
+        assert_eq!(row(13).relation(0.01).unwrap(), "loses 0.300");
+        assert_eq!(
+            row(5).relation(0.01).unwrap(),
+            "loses 0.300 after 5 epochs, too few to judge it by"
+        );
+        let words = Row {
+            is_strategy: false,
+            ..row(5)
+        };
+        assert_eq!(words.relation(0.01).unwrap(), "loses 0.300");
+    }
 }

@@ -63,8 +63,8 @@ impl Format {
         self.table_with_lists(path, bytes, wanted, &|_| false)
     }
 
-    /// Like [`Format::table`], where the JSON values of the columns that `is_list` accepts may be lists of strings and
-    /// numbers, whose fields are these lists as JSON.
+    /// Like [`Format::table`], where the values of the columns of JSON and parquet that `is_list` accepts may be lists of
+    /// strings and numbers, whose fields are these lists as JSON.
     pub fn table_with_lists<'a>(
         &self,
         path: &Path,
@@ -77,7 +77,7 @@ impl Format {
             Format::Tsv(settings) => settings.read(b'\t', Quotes::None, path, bytes, wanted),
             Format::Jsonl(settings) => settings.read(path, bytes, (wanted, is_list)),
             Format::Json(settings) => settings.read_array(path, bytes, (wanted, is_list)),
-            Format::Parquet(settings) => settings.read(path, bytes, wanted),
+            Format::Parquet(settings) => settings.read(path, bytes, (wanted, is_list)),
             Format::SentimentTrees(settings) => settings.read(path, bytes, wanted),
             Format::Conll(_) => Err(FormatError::on_line(path, 1, NO_TABLE.into())),
         }

@@ -1,6 +1,6 @@
 //! Parquet: columns of text, numbers and booleans.
 
-use super::{FormatError, Table, Unit, select};
+use super::{FormatError, Table, Unit, parquet_lists, select};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::DataType;
@@ -24,12 +24,13 @@ const ROWS: usize = 4096;
 
 impl Parquet {
     /// Numbers are written as shortly as they read back; booleans are `true` and `false`, and no value is an empty
-    /// field. Lists and other nested columns are left out where no columns are named.
+    /// field. Lists of strings and integers are JSON where `is_list` accepts the column. Other nested columns are left out
+    /// where no columns are named.
     pub(super) fn read(
         &self,
         path: &Path,
         bytes: &[u8],
-        wanted: Option<&[&str]>,
+        asked: Asked,
     ) -> Result<Table<'static>, FormatError> {
         let error = |(row, problem)| FormatError {
             path: path.to_path_buf(),
@@ -38,16 +39,19 @@ impl Parquet {
             problem,
         };
         // The decoder trusts some of what a broken file says and then panics.
-        let table = catch_unwind(AssertUnwindSafe(|| read(path, bytes, wanted)));
+        let table = catch_unwind(AssertUnwindSafe(|| read(path, bytes, asked)));
         let broken = || (1, "the file is broken; expected parquet".to_string());
         table.unwrap_or_else(|_| Err(broken())).map_err(error)
     }
 }
 
+/// The wanted columns, or all of them, and whether a column may be one of lists.
+type Asked<'a> = (Option<&'a [&'a str]>, &'a dyn Fn(&str) -> bool);
+
 fn read(
     path: &Path,
     bytes: &[u8],
-    wanted: Option<&[&str]>,
+    (wanted, is_list): Asked,
 ) -> Result<Table<'static>, (usize, String)> {
     let broken = |problem: ParquetError| (1, format!("{problem}; expected parquet"));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
@@ -55,22 +59,28 @@ fn read(
     let top = schema.root_schema().get_fields();
     let names: Vec<&str> = top.iter().map(|field| field.name()).collect();
     let kept = select(&names, wanted).map_err(|problem| (1, problem))?;
-    let mut columns = Vec::new();
+    let (mut columns, mut lists, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     for field in kept.into_iter().map(|place| &top[place]) {
+        let name = field.name().to_string();
         match (leaf(schema.columns(), field), wanted) {
-            (Some(leaf), _) => columns.push((field.name().to_string(), leaf)),
-            (None, None) => {}
+            (Some(leaf), _) => columns.push((name, leaf)),
+            _ if is_list(&name) && parquet_lists::is_list(schema.columns(), field) => {
+                lists.push(name);
+            }
+            (None, None) => unread.push(name),
             (None, Some(_)) => {
                 let problem = format!(
-                    "column `{}` is nested or of a type that is not text; expected text, whole numbers, floats or booleans",
-                    field.name()
+                    "column `{name}` is nested or of a type that is not text; expected text, whole numbers, floats or booleans"
                 );
                 return Err((1, problem));
             }
         }
     }
-    let names = columns.iter().map(|(name, _)| name.clone());
-    let mut table = Table::new(path, Unit::Row, names.collect());
+    let mut of_lists = parquet_lists::as_json(&file, &lists)?;
+    let names = columns.iter().map(|(name, _)| name).chain(&lists);
+    let mut table = Table::new(path, Unit::Row, names.cloned().collect());
+    table.leave_unread(unread);
+    let n_columns = columns.len() + lists.len();
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(broken)?;
         let start = table.n_rows() + 1;
@@ -80,9 +90,17 @@ fn read(
                 .map_err(|(row, problem)| (start + row, format!("column `{name}`: {problem}")))?;
             fields.push(decoded.into_iter());
         }
-        for row in 0..fields.first().map_or(0, |column| column.len()) {
-            let row_fields: Vec<_> = fields.iter_mut().filter_map(Iterator::next).collect();
-            if row_fields.len() != columns.len() {
+        let rows = fields.first().map_or(0, |column| column.len());
+        let rows = if fields.is_empty() {
+            of_lists.first().map_or(0, |column| column.len())
+        } else {
+            rows
+        };
+        for row in 0..rows {
+            let scalars = fields.iter_mut().filter_map(Iterator::next);
+            let lists = of_lists.iter_mut().filter_map(Iterator::next);
+            let row_fields: Vec<_> = scalars.chain(lists).collect();
+            if row_fields.len() != n_columns {
                 let problem = "columns of different lengths; expected one length";
                 return Err((start + row, problem.into()));
             }
@@ -104,7 +122,7 @@ fn leaf(columns: &[::parquet::schema::types::ColumnDescPtr], field: &Type) -> Op
 }
 
 /// Returns whether a column's values are of a kind that is written as text in only one way.
-fn readable(column: &ColumnDescriptor) -> bool {
+pub(super) fn readable(column: &ColumnDescriptor) -> bool {
     let logical = column.logical_type_ref();
     match column.physical_type() {
         Physical::BOOLEAN | Physical::FLOAT | Physical::DOUBLE => logical.is_none(),

@@ -1,13 +1,16 @@
 //! Sentences in parquet: a column of lists of words and one of lists of tags, as on the Hugging Face Hub.
 
+use super::parquet::readable;
 use super::{FormatError, Sentence, Sentences, Unit, select};
 use crate::columns::Columns;
+use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::FileReader;
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field;
-use ::parquet::schema::types::Type;
+use ::parquet::schema::types::{ColumnDescPtr, Type};
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -96,6 +99,64 @@ fn projection(file: &SerializedFileReader<Bytes>, wanted: &[&str]) -> Result<Typ
         .with_fields(kept.collect())
         .build()
         .map_err(|problem| problem.to_string())
+}
+
+/// Whether a column has lists of strings or integers.
+pub(super) fn is_list(columns: &[ColumnDescPtr], field: &Type) -> bool {
+    let mut found = columns
+        .iter()
+        .filter(|column| column.path().parts()[0] == field.name());
+    let (Some(column), None) = (found.next(), found.next()) else {
+        return false;
+    };
+    let is_marked = field.get_basic_info().converted_type() == ConvertedType::LIST
+        || field.get_basic_info().logical_type_ref() == Some(&LogicalType::List);
+    let is_text = matches!(
+        column.physical_type(),
+        Physical::BYTE_ARRAY | Physical::INT32 | Physical::INT64
+    );
+    is_marked && column.max_rep_level() == 1 && is_text && readable(column)
+}
+
+/// The fields of columns of lists, as JSON; no value is an empty field.
+pub(super) fn as_json(
+    file: &SerializedFileReader<Bytes>,
+    names: &[String],
+) -> Result<Vec<std::vec::IntoIter<Cow<'static, str>>>, Problem> {
+    let mut fields = vec![Vec::new(); names.len()];
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let broken = |row| move |problem: ParquetError| (row, format!("{problem}; expected parquet"));
+    let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+    let schema = projection(file, &wanted).map_err(|problem| (1, problem))?;
+    for (number, row) in (1..).zip(file.get_row_iter(Some(schema)).map_err(broken(1))?) {
+        let row = row.map_err(broken(number))?;
+        for (name, fields) in names.iter().zip(&mut fields) {
+            let found = row.get_column_iter().find(|(column, _)| *column == name);
+            let field = match found.map(|(_, field)| field) {
+                None | Some(Field::Null) => String::new(),
+                Some(field) => json(name, field).map_err(|problem| (number, problem))?,
+            };
+            fields.push(Cow::Owned(field));
+        }
+    }
+    Ok(fields.into_iter().map(Vec::into_iter).collect())
+}
+
+/// A list as JSON: integers as numbers, all else as strings.
+fn json(name: &str, field: &Field) -> Result<String, String> {
+    let is_text = |field: &Field| matches!(field, Field::Str(_));
+    let Field::ListInternal(elements) = field else {
+        return Ok(String::new());
+    };
+    let are_texts = elements.elements().iter().any(is_text);
+    let values = list(name, field)?;
+    Ok(if are_texts {
+        serde_json::Value::from(values).to_string()
+    } else {
+        format!("[{}]", values.join(","))
+    })
 }
 
 fn list(name: &str, field: &Field) -> Result<Vec<String>, String> {

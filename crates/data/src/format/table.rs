@@ -12,6 +12,8 @@ pub struct Table<'a> {
     path: PathBuf,
     unit: Unit,
     columns: Vec<String>,
+    /// Columns of the file that cannot be read as text, where all columns were asked for.
+    unread: Vec<String>,
     lines: Vec<usize>,
     fields: Vec<Cow<'a, str>>,
 }
@@ -55,6 +57,7 @@ impl<'a> Table<'a> {
             path: path.to_path_buf(),
             unit,
             columns,
+            unread: Vec::new(),
             lines: Vec::new(),
             fields: Vec::new(),
         }
@@ -65,6 +68,20 @@ impl<'a> Table<'a> {
         self.lines.push(line);
         self.fields.extend(fields);
         debug_assert_eq!(self.fields.len(), self.lines.len() * self.columns.len());
+    }
+
+    /// Notes columns that cannot be read as text.
+    pub(crate) fn leave_unread(&mut self, columns: Vec<String>) {
+        self.unread = columns;
+    }
+
+    /// `; `date` is of a type that is not read`, for errors about columns; empty where all columns were read.
+    pub(crate) fn unread(&self) -> String {
+        if self.unread.is_empty() {
+            return String::new();
+        }
+        let names = quoted(self.unread.iter().map(String::as_str));
+        format!("; of types that are not read, such as dates, decimals and nested ones: {names}")
     }
 
     /// The names of the columns.

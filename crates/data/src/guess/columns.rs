@@ -6,12 +6,21 @@ use super::names::{IDS, LABELS, PAIRS, TEXTS, all_differ, plain};
 use super::{Findings, Hints, listed};
 use crate::Task;
 use crate::format::Table;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use std::collections::HashSet;
 use totune_toml::near;
 
-/// Guesses the roles of the columns of `table`.
+/// Guesses the roles of the columns of `table`. Errors name the columns that could not be read: the one in question may be
+/// among them.
 pub(super) fn findings(table: &Table, hints: &Hints) -> Result<Findings> {
+    let unread = table.unread();
+    of_readable(table, hints).map_err(|error| match unread.as_str() {
+        "" => error,
+        unread => anyhow!("{error:#}{unread}"),
+    })
+}
+
+fn of_readable(table: &Table, hints: &Hints) -> Result<Findings> {
     let names = table.columns();
     ensure!(table.n_rows() > 0, "no rows; expected at least one");
     let mut reasons: Vec<String> = Vec::new();

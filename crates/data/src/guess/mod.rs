@@ -12,13 +12,14 @@ mod names;
 mod odd;
 mod shown;
 mod siblings;
-mod spellings;
+pub(crate) mod spellings;
 mod split;
 mod tags;
 mod word_columns;
 mod word_lists;
 
 pub use self::layout::fields;
+pub use self::siblings::files_of_splits;
 
 use self::shown::{listed, shown};
 use self::split::{Found, Reader, Split};
@@ -159,7 +160,7 @@ pub fn draft(file: &Path, hints: &Hints, folder: &Path, relative_to_card: bool) 
         folder,
     };
     let mut splits = Vec::new();
-    for (split, path) in siblings::splits(file) {
+    for (split, path) in siblings::files_of_splits(file) {
         match reader.read(&split, &path)? {
             Found::Split(found) => splits.push(found),
             Found::LeftOut(why) => notes.push(format!("left out {why}")),
@@ -207,7 +208,9 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;
             let table = read.table_with_lists(file, bytes, None, &|_| true)?;
             let lists = match read {
-                Format::Jsonl(_) | Format::Json(_) => word_lists::guess(&table, hints)?,
+                Format::Jsonl(_) | Format::Json(_) | Format::Parquet(_) => {
+                    word_lists::guess(&table, hints)?
+                }
                 _ => None,
             };
             let mut findings = match lists {

@@ -14,7 +14,7 @@ const NAMES: [(&str, &str); 6] = [
 
 /// `file` and the files next to it whose names differ only in the name of the split, `train` first; a file without
 /// such a name, or without such files next to it, is `train`.
-pub(super) fn splits(file: &Path) -> Vec<(String, PathBuf)> {
+pub fn files_of_splits(file: &Path) -> Vec<(String, PathBuf)> {
     let name = file_name(file);
     let Some((at, own, split)) = part(&name) else {
         return vec![("train".into(), file.to_path_buf())];
@@ -143,7 +143,7 @@ mod tests {
         ] {
             std::fs::write(dir.path().join(name), "").expect("a file");
         }
-        let found = splits(&dir.path().join("a_train.tsv"));
+        let found = files_of_splits(&dir.path().join("a_train.tsv"));
         let found: Vec<(&str, String)> = found
             .iter()
             .map(|(split, path)| (split.as_str(), file_name(path)))
@@ -155,7 +155,7 @@ mod tests {
                 ("dev", "a_valid.tsv".into())
             ]
         );
-        let alone = splits(&dir.path().join("a_testing.tsv"));
+        let alone = files_of_splits(&dir.path().join("a_testing.tsv"));
         assert_eq!(alone.len(), 1);
         assert_eq!(alone[0].0, "train");
     }

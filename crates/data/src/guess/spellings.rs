@@ -57,18 +57,24 @@ pub(super) fn missing(
     missing.filter_map(note).collect()
 }
 
-/// The labels that differ only in case or spaces, in groups.
+/// The labels that differ only in case, in spaces or in how a number is written, in groups.
 fn groups(labels: &[String]) -> BTreeMap<String, Vec<&str>> {
     let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for label in labels {
-        let words: Vec<String> = label.split_whitespace().map(str::to_lowercase).collect();
+        let words = label
+            .split_whitespace()
+            .map(|word| match word.parse::<f64>() {
+                Ok(number) => number.to_string(),
+                Err(_) => word.to_lowercase(),
+            });
+        let words: Vec<String> = words.collect();
         groups.entry(words.join(" ")).or_default().push(label);
     }
     groups
 }
 
-/// Notes on labels that differ only in case or spaces, which a person may have meant as one.
-pub(super) fn alike(labels: &[String]) -> Vec<String> {
+/// Notes on labels that differ only in case, in spaces or in how a number is written, which a person may have meant as one.
+pub(crate) fn alike(labels: &[String]) -> Vec<String> {
     let groups = groups(labels).into_values().filter(|group| group.len() > 1);
     let note = |group: Vec<&str>| {
         let labels: Vec<String> = group
@@ -76,7 +82,7 @@ pub(super) fn alike(labels: &[String]) -> Vec<String> {
             .map(|label| format!("`{}`", shown(label)))
             .collect();
         format!(
-            "{} differ only in case or spaces and are different labels; write them alike in the file if they are meant to be one",
+            "{} differ only in case, in spaces or in how a number is written, and are different labels; write them alike in the file if they are meant to be one",
             labels.join(", ")
         )
     };

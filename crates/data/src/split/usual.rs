@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::duplicates::{n_known, repeats_note};
+use crate::guess::spellings;
 use crate::{Card, Dataset, Target, Task};
 
 /// Share of `train` that is held out as dev, and the most examples: more would take time from training and add little.
@@ -29,6 +30,8 @@ pub struct LabelledFiles {
     pub test: Option<Dataset>,
     /// Examples without a label, which are in none of them.
     n_left_out: usize,
+    /// The text that stands for no label, where the card names one.
+    no_label: Option<String>,
 }
 
 /// Train, dev and test examples. Parts of one file share no text and no group.
@@ -55,7 +58,14 @@ impl Card {
             is_there.then(|| self.load_split(root, split)).transpose()
         };
         let train = self.load_split(root, "train")?;
-        let files = LabelledFiles::new(train, load("dev")?, load("test")?);
+        let no_labels = self
+            .layouts
+            .iter()
+            .filter_map(|layout| layout.unlabelled.clone());
+        let files = LabelledFiles {
+            no_label: no_labels.into_iter().find(|text| !text.is_empty()),
+            ..LabelledFiles::new(train, load("dev")?, load("test")?)
+        };
         ensure!(
             !files.train.examples.is_empty(),
             "{}: no example of train has a label; expected some",
@@ -65,9 +75,26 @@ impl Card {
     }
 }
 
-/// A note on examples without a label, if there are some.
-pub fn left_out(n: usize) -> Option<String> {
-    (n > 0).then(|| format!("Examples without a label are left out: {n}."))
+/// A note on examples without a label, if there are some; `no_label` is the text that stands for none.
+pub fn left_out(n: usize, no_label: Option<&str>) -> Option<String> {
+    let meant = no_label.map_or(String::new(), |text| {
+        format!(" (`{text}` means none, says the card)")
+    });
+    (n > 0).then(|| format!("Examples without a label are left out: {n}{meant}."))
+}
+
+/// A note on labels that may be meant as one.
+fn alike(train: &Dataset) -> Option<String> {
+    if matches!(train.task, Task::Regression | Task::Tagging) {
+        return None;
+    }
+    let labels: Vec<String> = train
+        .named_counts()
+        .into_iter()
+        .map(|(label, _)| label)
+        .collect();
+    let notes = spellings::alike(&labels);
+    (!notes.is_empty()).then(|| format!("{}.", notes.join("; ")))
 }
 
 /// A note on texts that occur with different labels.
@@ -130,18 +157,24 @@ impl LabelledFiles {
             dev: dev.map(&mut labelled),
             test: test.map(&mut labelled),
             n_left_out,
+            no_label: None,
         }
     }
 
-    /// Notes on what nobody should overlook: examples that were left out, equal texts with different labels, labels that
-    /// are too rare to be learned and scored, and texts of dev or test that train has too.
+    /// Notes on what nobody should overlook: examples that were left out, a dev file that is used as test, labels that may be
+    /// meant as one, equal texts with different labels, labels that are too rare to be learned and scored, and texts of dev
+    /// or test that train has too.
     pub fn notes(&self) -> Vec<String> {
         let seen = |name: &str, split: &Option<Dataset>| {
             let split = split.as_ref();
             split.and_then(|split| seen_note(&self.train, name, split))
         };
+        let is_test = self.dev.is_some() && self.test.is_none();
+        let dev_is_test = "There is a file for dev and none for test: its examples are the test examples, and dev is held out of train.";
         let notes = [
-            left_out(self.n_left_out),
+            left_out(self.n_left_out, self.no_label.as_deref()),
+            is_test.then(|| dev_is_test.to_owned()),
+            alike(&self.train),
             contradicting(&self.train),
             rare(&self.train),
             seen("dev", &self.dev),

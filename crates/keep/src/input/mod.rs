@@ -282,6 +282,14 @@ impl Source {
                 "{}: one column, `{only}`; if a character in it divides the fields, name it with --separator",
                 self.fields.shown
             );
+            // The first text of a file without a header would be lost as its name.
+            ensure!(
+                text.contains(only) || only.split_whitespace().count() <= 4,
+                "{}: found one column whose first line is `{only}`, expected its name there, such as `{}`; texts without one \
+                 can be the lines of a .txt file",
+                self.fields.shown,
+                text.join(",")
+            );
             text = vec![only.clone()];
         }
         self.fields.text = self.columns(&text, "--text")?;

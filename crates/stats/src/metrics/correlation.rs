@@ -30,13 +30,14 @@ pub fn spearman(gold: &[f64], predicted: &[f64]) -> Option<f64> {
 /// Spearman's correlation by the formula of textbooks, 1 - 6 Σ d² / (n (n² - 1)), d being differences of ranks.
 ///
 /// It equals [`spearman`] where no number occurs twice, and something else where one does: with equal predictions
-/// it is 1/2, where there is no correlation to speak of. Some papers print this formula, so both are reported. Equal
-/// numbers share the mean of their ranks here too. `None` for fewer than two pairs or a number that is not finite.
+/// it would be 1/2, where there is no correlation to speak of. Some papers print this formula, so both are reported.
+/// Equal numbers share the mean of their ranks here too. `None` where [`spearman`] is.
 ///
 /// # Panics
 /// If the slices differ in length.
 pub fn spearman_textbook(gold: &[f64], predicted: &[f64]) -> Option<f64> {
     assert_same_length(gold, predicted);
+    spearman(gold, predicted)?;
     let (gold, predicted) = (average_ranks(gold)?, average_ranks(predicted)?);
     let n = gold.len() as f64;
     let squares: f64 = gold
@@ -44,7 +45,7 @@ pub fn spearman_textbook(gold: &[f64], predicted: &[f64]) -> Option<f64> {
         .zip(&predicted)
         .map(|(g, p)| (g - p).powi(2))
         .sum();
-    (gold.len() > 1).then(|| 1.0 - 6.0 * squares / (n * (n * n - 1.0)))
+    Some(1.0 - 6.0 * squares / (n * (n * n - 1.0)))
 }
 
 /// The mean of [`pearson`] and [`spearman`], which GLUE reports for STS-B.
@@ -161,8 +162,8 @@ mod tests {
         assert_eq!(spearman_textbook(&[1.0], &[2.0]), None);
         assert_eq!(mean_squared_error(&[], &[]), None);
         assert_eq!(mean_squared_error(&[1.0], &[f64::NAN]), None);
-        // Ranks 1, 2, 3 against 2, 2, 2: the formula has a value where there is no correlation.
-        assert_eq!(spearman_textbook(&varied, &[0.1; 3]), Some(0.5));
+        // Ranks 1, 2, 3 against 2, 2, 2: the formula gives 1/2, but there is no correlation.
+        assert_eq!(spearman_textbook(&varied, &[0.1; 3]), None);
     }
 
     #[test]

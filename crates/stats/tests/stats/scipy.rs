@@ -58,7 +58,8 @@ fn correlations_are_those_of_scipy_and_errors_those_of_scikit_learn() {
             (
                 "textbook",
                 spearman_textbook(&case.gold, &case.predicted),
-                case.textbook,
+                // The formula has a number where there is no correlation to speak of.
+                case.spearman.and(case.textbook),
             ),
             (
                 "mse",

@@ -10,11 +10,11 @@ mod stats;
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Subcommand;
-use totune_data::guess::{Hints, draft, name};
+use totune_data::guess::{Hints, draft, files_of_splits, name};
 use totune_data::{Card, TextCard, TextCatalogue, Tokenizer};
 use totune_disk::{quoted_for_shell, write_atomically};
 use totune_toml::near;
@@ -111,9 +111,10 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
             .splits
             .keys()
             .flat_map(|split| card.places(folder, split));
-        let mut files = places.filter_map(|(_, path)| fs::canonicalize(path).ok());
+        let known = places.filter_map(|(_, path)| fs::canonicalize(path).ok());
+        let known: Vec<PathBuf> = known.collect();
         ensure!(
-            files.any(|other| other == file),
+            known.contains(&file),
             "{}: is the card of another file than {}; give this one another name with --name",
             beside.display(),
             what
@@ -122,7 +123,19 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
             "{} is already there and says what the columns are",
             beside.display()
         );
-        context.note([found]);
+        let is_new = |path: &PathBuf| {
+            let path = fs::canonicalize(path);
+            path.is_ok_and(|path| !known.contains(&path))
+        };
+        let beside = files_of_splits(&file).into_iter().map(|(_, path)| path);
+        let added = beside.filter(is_new).map(|path| {
+            format!(
+                "{} is not in the card, so it is not used; `totune data new {} --replace` adds it",
+                path.display(),
+                quoted_for_shell(what)
+            )
+        });
+        context.note([found].into_iter().chain(added));
         return Ok(card);
     }
     let draft = draft(&file, hints, folder, true)?;

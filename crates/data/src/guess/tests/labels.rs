@@ -238,7 +238,7 @@ fn labels_that_differ_only_in_case_or_spaces_are_noted() {
     let file = format!("text,label\n{}", rows.iter().map(text).collect::<String>());
     let (draft, card) = drafted(&[("a.csv", &file)], &Hints::default());
     assert_eq!(card.labels.len(), 6);
-    let end = "differ only in case or spaces and are different labels; write them alike in the file if they are meant to be one";
+    let end = "differ only in case, in spaces or in how a number is written, and are different labels; write them alike in the file if they are meant to be one";
     let noted = [
         format!("`Good`, `good`, `good ` {end}"),
         format!("`so  So`, `so so` {end}"),

@@ -358,3 +358,38 @@ fn keys_that_the_first_object_lacks_are_columns_too() {
     let error = refused(&[("a.jsonl", &text)], &Hints::default());
     assert!(error.contains("line 1: no key `label`; found"), "{error}");
 }
+
+/// The draft for a committed file of parquet, and its card.
+fn of_parquet(path: &str, hints: &Hints) -> Result<(Draft, Card)> {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let file = dir.path().join("mine.parquet");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/data");
+    std::fs::copy(fixtures.join(path), &file).expect("a committed file");
+    let draft = draft(&file, hints, dir.path(), true)?;
+    std::fs::write(dir.path().join("mine.toml"), &draft.text).expect("a card");
+    let card = Card::read(&dir.path().join("mine.toml"))?;
+    for checked in check(&card, Path::new("nowhere")) {
+        assert_eq!(checked.verdict, Verdict::Agrees, "{}", draft.text);
+    }
+    Ok((draft, card))
+}
+
+#[test]
+fn lists_in_parquet_are_labels_or_words_and_tags() {
+    let (draft, card) = of_parquet("own/topics.parquet", &Hints::default()).expect("a draft");
+    assert_eq!(card.task, Task::MultiLabel, "{}", draft.text);
+    assert_eq!(card.labels, ["price", "service", "taste"]);
+    let error = of_parquet("ner/hub/train.parquet", &Hints::default());
+    let error = format!("{:#}", error.expect_err("integers without names"));
+    assert!(
+        error.contains("give --tags with the tag that each integer"),
+        "{error}"
+    );
+    let tags = "O,B-PER,I-PER,B-ORG,I-ORG,B-LOC,I-LOC,B-MISC,I-MISC";
+    let named = Hints {
+        tags: Some(tags.split(',').map(str::to_owned).collect()),
+        ..Hints::default()
+    };
+    let (draft, card) = of_parquet("ner/hub/train.parquet", &named).expect("a draft");
+    assert_eq!(card.task, Task::Tagging, "{}", draft.text);
+}
