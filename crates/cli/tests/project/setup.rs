@@ -1,0 +1,139 @@
+//! The scripts of the set-up, in a copy of them, with a cargo and a pip that only note that they were called.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A checkout with nothing but its scripts, and folders that look like a libtorch.
+struct Checkout(TempDir);
+
+impl Checkout {
+    fn new() -> Self {
+        let checkout = Self(tempfile::tempdir().expect("a folder"));
+        for folder in ["root/setup", "root/target", "bin", "elsewhere"] {
+            fs::create_dir_all(checkout.path(folder)).expect("a folder");
+        }
+        let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for entry in fs::read_dir(original.join("setup")).expect("the scripts") {
+            let entry = entry.expect("a script");
+            let copy = checkout.path("root/setup").join(entry.file_name());
+            fs::copy(entry.path(), copy).expect("copied");
+        }
+        for file in ["justfile", "justw"] {
+            fs::copy(original.join(file), checkout.path("root").join(file)).expect("copied");
+        }
+        checkout.program("cargo", "echo cargo \"$@\" >>\"$LOG\"");
+        checkout.program("python3", "exit 1");
+        checkout
+    }
+
+    fn path(&self, part: &str) -> PathBuf {
+        self.0.path().join(part)
+    }
+
+    /// Puts a shell script into the folder that is searched first.
+    fn program(&self, name: &str, script: &str) {
+        let path = self.path("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+
+    /// Makes a folder look like a libtorch of this release, as `pip install` would.
+    fn libtorch(&self, folder: &str, release: &str) -> PathBuf {
+        let folder = self.path(folder);
+        fs::create_dir_all(folder.join("lib")).expect("a folder");
+        fs::create_dir_all(folder.join("include")).expect("a folder");
+        fs::write(folder.join("lib/libtorch_cpu.so"), "").expect("written");
+        let version = format!("__version__ = '{release}'\n");
+        fs::write(folder.join("version.py"), version).expect("written");
+        folder
+    }
+
+    /// Runs a program of the checkout in the folder `elsewhere`.
+    fn run(&self, program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = Command::new(self.path(program));
+        for name in ["LIBTORCH", "TOTUNE_LIBTORCH", "CARGO_TARGET_DIR", "CXX"] {
+            command.env_remove(name);
+        }
+        command
+            .args(arguments)
+            .current_dir(self.path("elsewhere"))
+            .env("PATH", format!("{}:{path}", self.path("bin").display()))
+            .env("LOG", self.path("log"))
+            .envs(variables.iter().copied())
+            .process_group(0);
+        command.output().expect("the script starts")
+    }
+
+    /// Sets libtorch up; returns how often cargo was told to forget what it had compiled.
+    fn set_up(&self, variables: &[(&str, &str)]) -> usize {
+        fs::write(self.path("log"), "").expect("written");
+        let output = self.run("root/setup/libtorch", &["tch"], variables);
+        assert!(output.status.success(), "{}", errors(&output));
+        let log = fs::read_to_string(self.path("log")).expect("a log");
+        log.matches("cargo clean").count()
+    }
+
+    fn installed(&self) -> String {
+        let noted = fs::read_to_string(self.path("root/.tools/libtorch/installed"));
+        noted.expect("a note").trim().to_string()
+    }
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn another_release_in_a_linked_libtorch_is_noticed() {
+    let checkout = Checkout::new();
+    let linked = checkout.libtorch("a venv/torch", "2.11.0+cu130");
+    let linked = linked.to_str().expect("a path");
+    assert!(checkout.set_up(&[("LIBTORCH", linked)]) > 0);
+    assert_eq!(checkout.set_up(&[]), 0);
+    checkout.libtorch("a venv/torch", "2.12.0");
+    assert!(checkout.set_up(&[]) > 0);
+    assert_eq!(checkout.installed(), format!("linked {linked} 2.12.0"));
+    assert_eq!(checkout.set_up(&[("LIBTORCH", linked)]), 0);
+}
+
+#[test]
+fn a_link_without_a_noted_release_serves_while_it_is_the_wanted_one() {
+    let checkout = Checkout::new();
+    let linked = checkout.libtorch("torch", "2.11.0");
+    let linked = linked.to_str().expect("a path");
+    checkout.set_up(&[("LIBTORCH", linked)]);
+    let older = format!("linked {linked}\n");
+    fs::write(checkout.path("root/.tools/libtorch/installed"), older).expect("written");
+    assert_eq!(checkout.set_up(&[]), 0);
+    checkout.libtorch("torch", "2.10.0");
+    assert!(checkout.set_up(&[]) > 0);
+}
+
+#[test]
+fn a_switch_that_is_interrupted_is_made_again_with_all_of_it() {
+    let checkout = Checkout::new();
+    let (first, second) = (
+        checkout.libtorch("first", "2.11.0"),
+        checkout.libtorch("second", "2.11.0"),
+    );
+    let (first, second) = (
+        first.to_str().expect("a path"),
+        second.to_str().expect("a path"),
+    );
+    checkout.set_up(&[("LIBTORCH", first)]);
+    // As Ctrl-C, which reaches all processes of the command.
+    checkout.program("cargo", "kill -INT 0; sleep 5");
+    let output = checkout.run("root/setup/libtorch", &["tch"], &[("LIBTORCH", second)]);
+    assert!(!output.status.success());
+    checkout.program("cargo", "echo cargo \"$@\" >>\"$LOG\"");
+    assert!(checkout.set_up(&[("LIBTORCH", second)]) > 0);
+    assert_eq!(checkout.installed(), format!("linked {second} 2.11.0"));
+}
