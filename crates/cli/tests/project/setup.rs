@@ -137,3 +137,14 @@ fn a_switch_that_is_interrupted_is_made_again_with_all_of_it() {
     assert!(checkout.set_up(&[("LIBTORCH", second)]) > 0);
     assert_eq!(checkout.installed(), format!("linked {second} 2.11.0"));
 }
+
+#[test]
+fn a_compiler_may_have_arguments() {
+    let checkout = Checkout::new();
+    let output = |compiler: &str| {
+        let variables = [("TOTUNE_LIBTORCH", "cpu"), ("CXX", compiler)];
+        errors(&checkout.run("root/setup/libtorch", &["tch"], &variables))
+    };
+    assert!(!output("sh g++").contains("there is no C++ compiler"));
+    assert!(output("no-such-ccache g++").contains("there is no C++ compiler"));
+}
