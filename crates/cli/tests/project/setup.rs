@@ -55,10 +55,10 @@ impl Checkout {
         folder
     }
 
-    /// Runs a program of the checkout in the folder `elsewhere`.
-    fn run(&self, program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    /// Runs a script of the checkout in the folder `elsewhere`.
+    fn run(&self, script: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let path = std::env::var("PATH").unwrap_or_default();
-        let mut command = Command::new(self.path(program));
+        let mut command = Command::new(self.path(script));
         for name in ["LIBTORCH", "TOTUNE_LIBTORCH", "CARGO_TARGET_DIR", "CXX"] {
             command.env_remove(name);
         }
@@ -147,4 +147,55 @@ fn a_compiler_may_have_arguments() {
     };
     assert!(!output("sh g++").contains("there is no C++ compiler"));
     assert!(output("no-such-ccache g++").contains("there is no C++ compiler"));
+}
+
+/// A program that answers as totune does when a bundle is made with the encoder `mine`.
+const PROGRAM: &str = r#"case "$*" in
+--version) echo totune 0.1.0 ;;
+*"encoders convert mine"*) mkdir -p "$7" && echo rounded >"$7/model.safetensors" ;;
+*"encoders check mine"*) grep -q f16 "$2/encoders/mine.toml" ;;
+esac"#;
+
+#[test]
+fn a_card_of_rounded_weights_has_no_downloads_of_the_original_ones() {
+    let checkout = Checkout::new();
+    for part in ["encoders", "experiments", "bench", ".tools/libtorch"] {
+        fs::create_dir_all(checkout.path("root").join(part)).expect("a folder");
+    }
+    for part in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        fs::write(checkout.path("root").join(part), "").expect("written");
+    }
+    let card = "name = \"mine\"\ntitle = \"Mine\"\nfolders = [\"mine\"]\nsha256 = { safetensors = \"0\" }\n\n\
+                [[fetch]]\nkind = \"url\"\nfiles = [\n  { path = \"a\" },\n]\n\n[fetch.unpack]\nformat = \"zip\"\n\n\
+                [architecture]\nkind = \"bert\"\n";
+    fs::write(checkout.path("root/encoders/mine.toml"), card).expect("written");
+    checkout.program("totune", PROGRAM);
+    checkout.program("objdump", "echo '  NEEDED libtorch_cpu.so'");
+    checkout.program("strip", "cp \"$3\" \"$2\"");
+    checkout.program("python3", "exit 0");
+    let program = checkout.path("bin/totune").display().to_string();
+    let arguments = [
+        "cpu",
+        "--encoder",
+        "mine",
+        "--to",
+        "one.tar",
+        "--binary",
+        &program,
+    ];
+    let output = checkout.run("root/setup/bundle", &arguments, &[]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let member = "totune-0.1.0-cpu/project/encoders/mine.toml";
+    let card = Command::new("tar")
+        .args(["-xOf", "one.tar", member])
+        .current_dir(checkout.path("elsewhere"))
+        .output()
+        .expect("tar starts");
+    let card = String::from_utf8_lossy(&card.stdout).into_owned();
+    let (before, after) = card.split_once("safetensors = \"").expect("a hash");
+    assert_eq!(
+        before,
+        "name = \"mine\"\ntitle = \"Mine, weights in f16\"\nfolders = [\"mine-f16\"]\nsha256 = { "
+    );
+    assert_eq!(&after[64..], "\" }\n\n[architecture]\nkind = \"bert\"\n");
 }
