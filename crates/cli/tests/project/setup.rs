@@ -3,7 +3,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -198,4 +199,84 @@ fn a_card_of_rounded_weights_has_no_downloads_of_the_original_ones() {
         "name = \"mine\"\ntitle = \"Mine, weights in f16\"\nfolders = [\"mine-f16\"]\nsha256 = { "
     );
     assert_eq!(&after[64..], "\" }\n\n[architecture]\nkind = \"bert\"\n");
+}
+
+/// A checkout whose cargo runs a program that prints where it runs, and with what.
+fn with_a_program() -> Checkout {
+    let checkout = Checkout::new();
+    checkout.program("totune", "pwd; printf '%s\\n' \"$@\"");
+    fs::rename(
+        checkout.path("bin/totune"),
+        checkout.path("root/target/totune"),
+    )
+    .expect("moved");
+    let cargo = "[ \"$1\" = run ] || exit 0\nuntil [ \"$1\" = -- ]; do shift; done\n\
+                 shift && exec setup/here target/totune \"$@\"";
+    checkout.program("cargo", cargo);
+    checkout
+}
+
+#[test]
+fn the_program_runs_where_it_is_called_with_the_project_of_the_checkout() {
+    let checkout = with_a_program();
+    let root = checkout.path("root").canonicalize().expect("a folder");
+    let check = |here: &str, arguments: &[&str], expected: &[&str]| {
+        let here = checkout.path(here).canonicalize().expect("a folder");
+        let mut command = Command::new(root.join("setup/here"));
+        command.arg("target/totune").args(arguments);
+        let output = command
+            .current_dir(&root)
+            .env("TOTUNE_HERE", &here)
+            .output();
+        let output = output.expect("the script starts");
+        let lines = [&[here.to_str().expect("a path")], expected].concat();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(said.lines().collect::<Vec<_>>(), lines, "{arguments:?}");
+    };
+    let project = root.to_str().expect("a path");
+    let compare = ["compare", "my reviews.csv"];
+    check("root", &compare, &compare);
+    check("root/setup", &compare, &compare);
+    check(
+        "elsewhere",
+        &compare,
+        &["--project", project, "compare", "my reviews.csv"],
+    );
+    check(
+        "elsewhere",
+        &["list", "--project=."],
+        &["list", "--project=."],
+    );
+}
+
+#[test]
+fn justw_may_be_a_link_and_recipes_take_paths_of_the_folder_they_are_called_in() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/just");
+    let just = if own.is_file() { own } else { "just".into() };
+    if Command::new(&just).arg("--version").output().is_err() {
+        let _ = writeln!(io::stderr(), "the recipes were skipped: there is no just");
+        return;
+    }
+    let checkout = with_a_program();
+    fs::create_dir(checkout.path("root/.tools")).expect("a folder");
+    let start = format!("#!/bin/sh\nexec '{}' \"$@\"\n", just.display());
+    fs::write(checkout.path("root/.tools/just"), start).expect("written");
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(checkout.path("root/.tools/just"), executable).expect("a program");
+    symlink("../root/justw", checkout.path("elsewhere/link")).expect("linked");
+    let variables = [("TOTUNE_FEATURES", "")];
+    let arguments = ["totune", "compare", "it's mine.csv"];
+    let output = checkout.run("elsewhere/link", &arguments, &variables);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let here = checkout.path("elsewhere").canonicalize().expect("a folder");
+    assert_eq!(said.lines().next(), here.to_str(), "{}", errors(&output));
+    assert_eq!(said.lines().last(), Some("it's mine.csv"));
+    let arguments = ["bundle", "cpu", "--binary", "here"];
+    fs::write(checkout.path("elsewhere/here"), "").expect("written");
+    let output = checkout.run("elsewhere/link", &arguments, &variables);
+    let said = errors(&output);
+    assert!(
+        said.contains("found a program that is linked to no libtorch"),
+        "{said}"
+    );
 }
