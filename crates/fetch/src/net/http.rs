@@ -8,6 +8,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, http};
 use url::Url;
 
+use super::endpoint::with_login;
 use super::error::{Error, Kind, Result};
 use super::settings::{Settings, Token};
 
@@ -19,6 +20,7 @@ pub struct Client {
     agent: Agent,
     hub: Option<Url>,
     token: Option<Token>,
+    login: Option<Token>,
 }
 
 /// A server's answer.
@@ -94,6 +96,7 @@ impl Client {
             agent: config.new_agent(),
             hub: Url::parse(&settings.endpoint).ok(),
             token: settings.token.clone(),
+            login: settings.login.clone(),
         })
     }
 
@@ -162,8 +165,14 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        if let Some(token) = self.token.as_ref().filter(|_| self.is_hub(url)) {
-            request = request.header("authorization", format!("Bearer {}", token.secret()));
+        match (&self.token, &self.login) {
+            (Some(token), _) if self.is_hub(url) => {
+                request = request.header("authorization", format!("Bearer {}", token.secret()));
+            }
+            (None, Some(login)) if self.is_hub(url) => {
+                request = request.uri(with_login(url, login).as_str());
+            }
+            _ => {}
         }
         // The only thing that can be wrong by now is a header's value; none of it is worth showing, it may be the token.
         let request = request.body(()).map_err(|_| {

@@ -2,6 +2,7 @@
 
 mod archive;
 mod digest;
+mod endpoint;
 mod error;
 mod fetcher;
 mod http;
