@@ -10,6 +10,7 @@ use url::Url;
 
 use super::endpoint::with_login;
 use super::error::{Error, Kind, Result};
+use super::proxy::Proxies;
 use super::settings::{Settings, Token};
 
 /// The most redirects that are followed: a few more than browsers and curl follow.
@@ -21,6 +22,7 @@ pub struct Client {
     hub: Option<Url>,
     token: Option<Token>,
     login: Option<Token>,
+    proxies: Proxies,
 }
 
 /// A server's answer.
@@ -62,7 +64,7 @@ pub enum Follow {
 }
 
 impl Client {
-    /// A client for `settings`; proxies are taken from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// A client for `settings`.
     pub fn new(settings: &Settings) -> Result<Self> {
         if settings.offline {
             return Err(Error::new(
@@ -91,12 +93,15 @@ impl Client {
             .timeout_recv_response(Some(settings.silence))
             .timeout_per_read(Some(settings.silence))
             .tls_config(tls.build())
+            // Each request has that of its address.
+            .proxy(None)
             .build();
         Ok(Self {
             agent: config.new_agent(),
             hub: Url::parse(&settings.endpoint).ok(),
             token: settings.token.clone(),
             login: settings.login.clone(),
+            proxies: settings.proxies.clone(),
         })
     }
 
@@ -184,9 +189,11 @@ impl Client {
                 ),
             ))
         })?;
+        let proxy = self.proxies.of(url).map_err(Failure::Lasting)?;
+        let request = self.agent.configure_request(request);
         let reply = self
             .agent
-            .run(request)
+            .run(request.proxy(proxy.cloned()).build())
             .map_err(|error| failure(url, &error))?;
         let (parts, body) = reply.into_parts();
         Ok(Reply {

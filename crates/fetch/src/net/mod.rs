@@ -12,6 +12,7 @@ mod lock;
 mod partial;
 mod place;
 mod progress;
+mod proxy;
 mod settings;
 mod status;
 mod transfer;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::endpoint::without_login;
+use super::proxy::Proxies;
 
 /// The default of `HF_ENDPOINT`: the address of the Hub.
 pub const HUB: &str = "https://huggingface.co";
@@ -22,6 +23,8 @@ pub struct Settings {
     pub offline: bool,
     /// Sent to the endpoint's host and nowhere else: `HF_TOKEN`, else the file that `hf auth login` writes.
     pub token: Option<Token>,
+    /// The proxies: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    pub(super) proxies: Proxies,
     /// A PEM file of certificates to trust instead of the built-in ones: `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` or
     /// `CURL_CA_BUNDLE`.
     pub certificates: Option<PathBuf>,
@@ -98,6 +101,7 @@ impl Settings {
             login,
             offline: on("HF_HUB_OFFLINE").or_else(|| on("TRANSFORMERS_OFFLINE")) == Some(true),
             token,
+            proxies: Proxies::read(&look_up),
             certificates: ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"]
                 .iter()
                 .find_map(|name| path(name)),
