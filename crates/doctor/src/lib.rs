@@ -4,7 +4,8 @@
 //! shown as a table or as JSON. All is well when the grid that is asked about can run; without one, the `fixture` profile,
 //! which needs neither LibTorch nor a GPU nor anyone's data.
 //!
-//! This crate changes nothing on the machine and chooses no device.
+//! This crate changes nothing on the machine, but for a folder that it makes and removes to see whether it can; and it
+//! chooses no device.
 
 // Naming the LibTorch devices is deprecated in burn 0.22, the last release that has them.
 #![cfg_attr(feature = "tch", allow(deprecated))]
@@ -14,6 +15,7 @@ mod files;
 mod grid;
 mod libtorch;
 mod machine;
+mod memory;
 
 use serde::Serialize;
 use totune_sweep::{Project, Roots};
