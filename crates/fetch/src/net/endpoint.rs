@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::settings::Token;
+use super::token::Token;
 
 /// The address without a login, and the login, `user:password`.
 pub fn without_login(address: &str) -> (String, Option<Token>) {

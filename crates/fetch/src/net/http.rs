@@ -11,7 +11,8 @@ use url::Url;
 use super::endpoint::with_login;
 use super::error::{Error, Kind, Result};
 use super::proxy::Proxies;
-use super::settings::{Settings, Token};
+use super::settings::Settings;
+use super::token::Token;
 
 /// The most redirects that are followed: a few more than browsers and curl follow.
 const MOST_REDIRECTS: usize = 10;

@@ -15,6 +15,7 @@ mod progress;
 mod proxy;
 mod settings;
 mod status;
+mod token;
 mod transfer;
 
 pub use archive::{Unpacked, unpack};
@@ -22,4 +23,5 @@ pub use error::{Error, Kind, Result};
 pub use fetcher::{Allow, Fetched, Fetcher, State};
 pub use job::Job;
 pub use progress::{Event, Progress, Silent};
-pub use settings::{HUB, Settings, Token};
+pub use settings::{HUB, Settings};
+pub use token::Token;

@@ -1,11 +1,11 @@
 //! Settings from the environment, by the rules of Python's huggingface_hub.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::endpoint::without_login;
 use super::proxy::Proxies;
+use super::token::Token;
 
 /// The default of `HF_ENDPOINT`: the address of the Hub.
 pub const HUB: &str = "https://huggingface.co";
@@ -38,29 +38,6 @@ pub struct Settings {
     pub pause: Duration,
     /// Longest pause, also when a server requests a longer one.
     pub longest_pause: Duration,
-}
-
-/// A secret; it cannot be printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl Token {
-    /// A token, without the spaces and line ends around it; none if it is empty.
-    pub fn new(text: &str) -> Option<Self> {
-        let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-        let text = text.trim();
-        (!text.is_empty()).then(|| Self(text.to_string()))
-    }
-
-    pub(crate) fn secret(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(hidden)")
-    }
 }
 
 impl Settings {
