@@ -13,8 +13,12 @@ features := env("TOTUNE_FEATURES", if os() + "-" + arch() == "linux-x86_64" { "t
 
 # One profile and one set of features for all recipes, so that a fresh machine compiles each dependency once.
 flags := "--profile quick --locked --features " + quote(features) + if features == "" { " --config setup/flex.toml" } else { "" }
-totune := "cargo run --quiet " + flags + " --bin totune --"
-optimised := "cargo run --release --locked --features " + quote(features) + " --bin totune --"
+
+# Paths in the arguments are those of the folder that a recipe is called in, so setup/here runs the program there. Cargo
+# itself stays in this folder, where its configuration is.
+run := "TOTUNE_HERE=" + quote(invocation_directory()) + " cargo run --config setup/here.toml --bin totune"
+totune := run + " --quiet " + flags + " --"
+optimised := run + " --release --locked --features " + quote(features) + " --"
 
 # Programs in target/ find libtorch by themselves (.cargo/config.toml). This is for those that do not: doc tests,
 # which are linked in a temporary folder, and all of them where CARGO_TARGET_DIR or RUSTFLAGS is set.
@@ -73,8 +77,9 @@ install: _libtorch
 # Pack totune, encoders and data into one archive for a machine with only Python and PyTorch: `bundle cuda --data sst-2`
 [group('machine')]
 [no-exit-message]
+[no-cd]
 bundle *ARGS:
-    setup/bundle "$@"
+    {{ quote(justfile_directory() / "setup/bundle") }} "$@"
 
 # Run all tests; arguments go to cargo test, such as part of a name
 [group('develop')]

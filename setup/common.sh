@@ -14,6 +14,13 @@ fail() {
     exit 1
 }
 
+# The release of the libtorch in folder $1, such as 2.11.0+cu130, from the file that a wheel has or the one of an archive.
+release_of() {
+    found=$(cat "$1/version.py" "$1/build-version" 2>/dev/null |
+        sed -n "s/^__version__ = ['\"]\([^'\" ]*\).*/\1/p; s/^\([0-9][^ ]*\).*/\1/p" | head -n 1)
+    echo "${found:-unknown}"
+}
+
 # Whether $1 is the process id of a set-up script that still runs; a zombie has no command line.
 alive() {
     if [ -d /proc/self ]; then grep -q setup/ "/proc/$1/cmdline" 2>/dev/null; else kill -0 "$1" 2>/dev/null; fi

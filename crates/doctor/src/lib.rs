@@ -4,7 +4,8 @@
 //! shown as a table or as JSON. All is well when the grid that is asked about can run; without one, the `fixture` profile,
 //! which needs neither LibTorch nor a GPU nor anyone's data.
 //!
-//! This crate changes nothing on the machine and chooses no device.
+//! This crate changes nothing on the machine, but for a folder that it makes and removes to see whether it can; and it
+//! chooses no device.
 
 // Naming the LibTorch devices is deprecated in burn 0.22, the last release that has them.
 #![cfg_attr(feature = "tch", allow(deprecated))]
@@ -14,6 +15,7 @@ mod files;
 mod grid;
 mod libtorch;
 mod machine;
+mod memory;
 
 use serde::Serialize;
 use totune_sweep::{Project, Roots};
@@ -173,6 +175,22 @@ impl Examination {
             sections,
         }
     }
+
+    /// The same where the files that come with the program cannot be written to the user's cache, for the reason `error`.
+    #[must_use]
+    pub fn without_shipped_files(mut self, error: &anyhow::Error) -> Self {
+        let finding = Finding::broken(
+            "own files",
+            format!("{error:#}"),
+            "make that folder writable, or let XDG_CACHE_HOME name one that is",
+        );
+        self.sections.push(Section {
+            title: "files that come with totune",
+            findings: vec![finding],
+        });
+        self.well = false;
+        self
+    }
 }
 
 /// The table: a symbol (in plain letters with `plain`), the part, the finding, and below it the remedy.
@@ -298,6 +316,20 @@ tools
 the fixture profile cannot run; see NO
 ";
         assert_eq!(table(&examination(false, findings), true), expected);
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_a_finding() {
+        let before = examination(true, vec![Finding::well("rustc", "1.95.0")]);
+        let error = anyhow::anyhow!("/cache/totune: cannot be written");
+        let after = before.without_shipped_files(&error);
+        assert!(!after.well);
+        let shown = table(&after, true);
+        assert!(
+            shown.contains("NO own files  /cache/totune: cannot be written"),
+            "{shown}"
+        );
+        assert!(shown.contains("XDG_CACHE_HOME"), "{shown}");
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! Tools that build totune, and the machine it runs on.
 
 use std::env;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use totune_disk::check_writable;
+
 use crate::Finding;
+use crate::memory::{self, size};
 
 /// rustc, just, a C++ compiler and git.
 pub(super) fn tools(project: &Path) -> Vec<Finding> {
     vec![rustc(), just(project), compiler(), git()]
 }
 
-/// Threads, memory, disk.
+/// Threads, memory, disk, and whether the project can be written.
 pub(super) fn machine(project: &Path) -> Vec<Finding> {
-    vec![threads(), memory(), disk(project)]
+    let memory = memory::finding();
+    let disk = disk(free_kilobytes(project));
+    vec![threads(), memory, disk, writing(project)]
 }
 
 fn rustc() -> Finding {
@@ -49,8 +53,19 @@ fn just(project: &Path) -> Finding {
 }
 
 fn compiler() -> Finding {
-    let name = env::var("CXX").unwrap_or_else(|_| "c++".to_string());
-    match first_line(&name, &["--version"]) {
+    let name = env::var("CXX").unwrap_or_default();
+    compiler_of(if name.trim().is_empty() { "c++" } else { &name })
+}
+
+/// The compiler of `CXX`: a program, or one with arguments, such as `ccache g++`.
+fn compiler_of(name: &str) -> Finding {
+    let with_arguments = || {
+        let mut words = name.split_whitespace();
+        let program = words.next()?;
+        let arguments: Vec<&str> = words.chain(["--version"]).collect();
+        first_line(program, &arguments)
+    };
+    match first_line(name, &["--version"]).or_else(with_arguments) {
         Some(version) => Finding::well("C++ compiler", version),
         None => Finding::lacking(
             "C++ compiler",
@@ -89,49 +104,47 @@ fn threads() -> Finding {
     )
 }
 
-fn memory() -> Finding {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    match (
-        kilobytes(&text, "MemAvailable:"),
-        kilobytes(&text, "MemTotal:"),
-    ) {
-        (Some(free), Some(total)) => Finding::well(
-            "memory",
-            format!("{} free of {}", gibibytes(free), gibibytes(total)),
-        ),
-        _ => Finding::well("memory", "this system does not say"),
-    }
-}
-
-fn kilobytes(meminfo: &str, key: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
-    line.trim().trim_end_matches("kB").trim().parse().ok()
-}
-
 /// Space for `runs/`, `results/` and `target/`, as df has it.
-fn disk(project: &Path) -> Finding {
+fn disk(free: Option<u64>) -> Finding {
     const ENOUGH: u64 = 1 << 20; // kilobytes: predictions of a paper's grid and room to merge them
-    match free_kilobytes(project) {
-        Some(free) if free >= ENOUGH => {
-            Finding::well("disk", format!("{} free here", gibibytes(free)))
-        }
-        Some(free) => Finding::lacking(
-            "disk",
-            format!("{} free here", gibibytes(free)),
-            "make room: 1 GiB for the results of a paper, 6 GiB to build",
-        ),
-        None => Finding::well("disk", "this system does not say"),
+    const LEAST: u64 = 100 << 10; // kilobytes: with less, even small runs may end while they write
+    const REMEDY: &str = "make room: 1 GiB for the results of a paper, 6 GiB to build";
+    let Some(free) = free else {
+        return Finding::well("disk", "this system does not say");
+    };
+    let found = format!("{} free here", size(free));
+    if free < LEAST {
+        Finding::broken("disk", found, REMEDY)
+    } else if free < ENOUGH {
+        Finding::lacking("disk", found, REMEDY)
+    } else {
+        Finding::well("disk", found)
     }
+}
+
+/// Whether runs and what is collected of them can be kept.
+fn writing(project: &Path) -> Finding {
+    const FOLDERS: [&str; 2] = ["runs", "results"];
+    let refused = FOLDERS.map(|folder| check_writable(&project.join(folder)).err());
+    let refused: Vec<String> = refused
+        .iter()
+        .flatten()
+        .map(|error| format!("{error:#}"))
+        .collect();
+    if refused.is_empty() {
+        return Finding::well("writing", "runs/ and results/ can be written");
+    }
+    Finding::broken(
+        "writing",
+        refused.join("; "),
+        "make it writable, or name another folder with --project: `totune init` makes one",
+    )
 }
 
 fn free_kilobytes(folder: &Path) -> Option<u64> {
     let output = Command::new("df").arg("-Pk").arg(folder).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
-}
-
-fn gibibytes(kilobytes: u64) -> String {
-    format!("{:.1} GiB", kilobytes as f64 / (1 << 20) as f64)
 }
 
 /// The first line a program prints; none if it cannot be run or fails.
@@ -159,6 +172,7 @@ fn at_least(version: &str, needed: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::State;
 
     #[test]
     fn versions_are_compared_by_number() {
@@ -174,11 +188,39 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_read_in_kilobytes() {
-        let text = "MemTotal:       24000000 kB\nMemAvailable:   12000000 kB\n";
-        assert_eq!(kilobytes(text, "MemAvailable:"), Some(12_000_000));
-        assert_eq!(kilobytes(text, "SwapTotal:"), None);
-        assert_eq!(gibibytes(1 << 21), "2.0 GiB");
+    fn a_disk_that_is_full_is_in_the_way() {
+        for (free, state) in [
+            (Some(2 << 20), State::Well),
+            (Some(200 << 10), State::Lacking),
+            (Some(99 << 10), State::Broken),
+            (None, State::Well),
+        ] {
+            assert_eq!(disk(free).state, state, "{free:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_that_cannot_be_written_is_in_the_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let project = folder.path().join("new");
+        assert_eq!(writing(&project).state, State::Well);
+        assert!(!project.exists());
+        std::fs::write(folder.path().join("results"), "").expect("written");
+        let refused = writing(folder.path());
+        assert_eq!(refused.state, State::Broken);
+        assert!(
+            refused.found.contains("results: is a file"),
+            "{}",
+            refused.found
+        );
+    }
+
+    #[test]
+    fn a_compiler_may_have_arguments() {
+        let state = |name: &str| compiler_of(name).state;
+        assert_eq!(state("env cargo"), State::Well);
+        assert_eq!(state("cargo"), State::Well);
+        assert_eq!(state("no-such-ccache g++"), State::Lacking);
     }
 
     #[test]

@@ -40,16 +40,27 @@ impl Doctor {
         let here = env::current_dir().context("the current folder is gone")?;
         // A named folder that is no project is a finding, not an error.
         let project = Project::find(global.project.as_deref().unwrap_or(&here));
-        let shipped = shipped::folder(&project.root)?;
+        // Neither is a cache that cannot be written: then the cards of the project are all there are.
+        let shipped = shipped::folder(&project.root);
+        let (shipped, unwritten) = match shipped {
+            Ok(shipped) => (shipped, None),
+            Err(error) => (None, Some(error)),
+        };
         let project = project.over(shipped);
         let grid = self.paper.as_deref();
         let grid = grid.map(|paper| {
             let profile = profile(&project, paper, self.profile.as_deref())?;
             Grid::of(&project, paper, &profile)
         });
-        let grid = grid.transpose()?;
+        let grid = match (grid.transpose(), &unwritten) {
+            (Err(error), None) => return Err(error),
+            (grid, _) => grid.unwrap_or_default(),
+        };
         let roots = global.roots(&project.root);
-        let examination = Examination::new(&project, &roots, grid.as_ref());
+        let mut examination = Examination::new(&project, &roots, grid.as_ref());
+        if let Some(error) = &unwritten {
+            examination = examination.without_shipped_files(error);
+        }
         if self.json {
             print::json(&examination)?;
         } else {

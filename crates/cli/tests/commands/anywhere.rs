@@ -119,6 +119,24 @@ fn what_needs_a_project_says_how_to_make_one() {
 }
 
 #[test]
+fn a_cache_that_cannot_be_written_is_a_finding_of_doctor() {
+    let place = Place::new();
+    place.write("mine/cache", "a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
+    command
+        .current_dir(place.path("mine"))
+        .env("XDG_CACHE_HOME", place.path("mine/cache"))
+        .args(["--device", DEVICE, "doctor"]);
+    let output = forks::output(&mut command);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("own files") && said.contains("XDG_CACHE_HOME"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_new_project_runs_its_example_and_has_cards_of_its_own() {
     let place = Place::new();
     place.succeed(".", &["init", "mine"]);

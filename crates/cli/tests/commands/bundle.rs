@@ -254,6 +254,10 @@ fn wrong_arguments_are_named_and_leave_no_archive() {
             "--exact: the weights of `bert-base-uncased` are not on this machine",
         ),
         (
+            vec!["cpu", "--encoder", "minilm", "--exact", "minilm"],
+            "found --encoder minilm and --exact minilm; expected one of them",
+        ),
+        (
             vec!["cpu", "--to", "one.zip"],
             "found `one.zip`; expected a name that ends in",
         ),

@@ -2,5 +2,6 @@
 
 mod documentation;
 mod planned_pages;
+mod setup;
 mod structure;
 mod vocabulary;

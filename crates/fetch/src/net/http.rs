@@ -8,8 +8,11 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, http};
 use url::Url;
 
+use super::endpoint::with_login;
 use super::error::{Error, Kind, Result};
-use super::settings::{Settings, Token};
+use super::proxy::Proxies;
+use super::settings::Settings;
+use super::token::Token;
 
 /// The most redirects that are followed: a few more than browsers and curl follow.
 const MOST_REDIRECTS: usize = 10;
@@ -19,6 +22,8 @@ pub struct Client {
     agent: Agent,
     hub: Option<Url>,
     token: Option<Token>,
+    login: Option<Token>,
+    proxies: Proxies,
 }
 
 /// A server's answer.
@@ -60,7 +65,7 @@ pub enum Follow {
 }
 
 impl Client {
-    /// A client for `settings`; proxies are taken from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// A client for `settings`.
     pub fn new(settings: &Settings) -> Result<Self> {
         if settings.offline {
             return Err(Error::new(
@@ -89,11 +94,15 @@ impl Client {
             .timeout_recv_response(Some(settings.silence))
             .timeout_per_read(Some(settings.silence))
             .tls_config(tls.build())
+            // Each request has that of its address.
+            .proxy(None)
             .build();
         Ok(Self {
             agent: config.new_agent(),
             hub: Url::parse(&settings.endpoint).ok(),
             token: settings.token.clone(),
+            login: settings.login.clone(),
+            proxies: settings.proxies.clone(),
         })
     }
 
@@ -162,8 +171,14 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        if let Some(token) = self.token.as_ref().filter(|_| self.is_hub(url)) {
-            request = request.header("authorization", format!("Bearer {}", token.secret()));
+        match (&self.token, &self.login) {
+            (Some(token), _) if self.is_hub(url) => {
+                request = request.header("authorization", format!("Bearer {}", token.secret()));
+            }
+            (None, Some(login)) if self.is_hub(url) => {
+                request = request.uri(with_login(url, login).as_str());
+            }
+            _ => {}
         }
         // The only thing that can be wrong by now is a header's value; none of it is worth showing, it may be the token.
         let request = request.body(()).map_err(|_| {
@@ -175,9 +190,11 @@ impl Client {
                 ),
             ))
         })?;
+        let proxy = self.proxies.of(url).map_err(Failure::Lasting)?;
+        let request = self.agent.configure_request(request);
         let reply = self
             .agent
-            .run(request)
+            .run(request.proxy(proxy.cloned()).build())
             .map_err(|error| failure(url, &error))?;
         let (parts, body) = reply.into_parts();
         Ok(Reply {

@@ -2,6 +2,7 @@
 
 mod archive;
 mod digest;
+mod endpoint;
 mod error;
 mod fetcher;
 mod http;
@@ -11,8 +12,10 @@ mod lock;
 mod partial;
 mod place;
 mod progress;
+mod proxy;
 mod settings;
 mod status;
+mod token;
 mod transfer;
 
 pub use archive::{Unpacked, unpack};
@@ -20,4 +23,5 @@ pub use error::{Error, Kind, Result};
 pub use fetcher::{Allow, Fetched, Fetcher, State};
 pub use job::Job;
 pub use progress::{Event, Progress, Silent};
-pub use settings::{HUB, Settings, Token};
+pub use settings::{HUB, Settings};
+pub use token::Token;

@@ -1,8 +1,11 @@
 //! Settings from the environment, by the rules of Python's huggingface_hub.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use super::endpoint::without_login;
+use super::proxy::Proxies;
+use super::token::Token;
 
 /// The default of `HF_ENDPOINT`: the address of the Hub.
 pub const HUB: &str = "https://huggingface.co";
@@ -12,12 +15,16 @@ pub const HUB: &str = "https://huggingface.co";
 pub struct Settings {
     /// The Hub's cache: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`.
     pub hub_cache: PathBuf,
-    /// Address of the Hub without a slash at its end: `HF_ENDPOINT`.
+    /// Address of the Hub without a slash at its end and without a login: `HF_ENDPOINT`.
     pub endpoint: String,
+    /// The login in `HF_ENDPOINT`, `user:password`; where there is a token, that is sent instead.
+    pub login: Option<Token>,
     /// No socket is opened: `HF_HUB_OFFLINE` (or `TRANSFORMERS_OFFLINE`) is `1`, `ON`, `YES` or `TRUE`.
     pub offline: bool,
     /// Sent to the endpoint's host and nowhere else: `HF_TOKEN`, else the file that `hf auth login` writes.
     pub token: Option<Token>,
+    /// The proxies: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    pub(super) proxies: Proxies,
     /// A PEM file of certificates to trust instead of the built-in ones: `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` or
     /// `CURL_CA_BUNDLE`.
     pub certificates: Option<PathBuf>,
@@ -31,29 +38,6 @@ pub struct Settings {
     pub pause: Duration,
     /// Longest pause, also when a server requests a longer one.
     pub longest_pause: Duration,
-}
-
-/// A secret; it cannot be printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl Token {
-    /// A token, without the spaces and line ends around it; none if it is empty.
-    pub fn new(text: &str) -> Option<Self> {
-        let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-        let text = text.trim();
-        (!text.is_empty()).then(|| Self(text.to_string()))
-    }
-
-    pub(crate) fn secret(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(hidden)")
-    }
 }
 
 impl Settings {
@@ -81,6 +65,7 @@ impl Settings {
             .or_else(|| Token::new(&std::fs::read_to_string(token_file).ok()?))
             .filter(|_| on("HF_HUB_DISABLE_IMPLICIT_TOKEN") != Some(true));
         let endpoint = text("HF_ENDPOINT").unwrap_or_else(|| HUB.to_string());
+        let (endpoint, login) = without_login(&endpoint);
         let seconds = |name: &str| {
             text(name)?
                 .parse()
@@ -90,8 +75,10 @@ impl Settings {
         Self {
             hub_cache,
             endpoint: endpoint.trim_end_matches('/').to_string(),
+            login,
             offline: on("HF_HUB_OFFLINE").or_else(|| on("TRANSFORMERS_OFFLINE")) == Some(true),
             token,
+            proxies: Proxies::read(&look_up),
             certificates: ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"]
                 .iter()
                 .find_map(|name| path(name)),
@@ -242,9 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_never_printed() {
-        let settings = read(&[("HF_TOKEN", "hf_secret")]);
-        assert!(settings.token.is_some());
+    fn a_token_and_a_login_are_never_printed() {
+        let settings = read(&[
+            ("HF_TOKEN", "hf_secret"),
+            ("HF_ENDPOINT", "http://bob:secret@mirror"),
+        ]);
+        assert!(settings.token.is_some() && settings.login.is_some());
         assert!(!format!("{settings:?}").contains("secret"));
     }
 }

@@ -97,3 +97,23 @@ fn a_file_that_was_packed_on_the_way_is_refused() {
     assert!(error.to_string().contains("encoded as `gzip`"), "{error}");
     scene.check_nothing();
 }
+
+#[test]
+fn the_proxy_of_the_scheme_is_taken_and_socks_is_refused_by_name() {
+    let scene = Scene::new(&[]);
+    let proxy = Server::start();
+    let fetch_with = |variables: &[(&str, &str)]| {
+        let fetcher = Fetcher::new(settings(variables));
+        fetch(&fetcher, &scene.exact()).map(|fetched| fetched.bytes)
+    };
+    let socks = ("ALL_PROXY", "socks5h://127.0.0.1:9");
+    let error = fetch_with(&[socks]).unwrap_err().to_string();
+    assert!(error.contains("ALL_PROXY: found a SOCKS proxy"), "{error}");
+    // A server that is no proxy: it is asked, and nothing else is.
+    let http = proxy.at("");
+    fetch_with(&[socks, ("HTTP_PROXY", &http)]).unwrap_err();
+    assert!(proxy.count("CONNECT") > 0);
+    assert_eq!(scene.server.asked().len(), 0);
+    let direct = [socks, ("HTTP_PROXY", &http), ("NO_PROXY", "127.0.0.1")];
+    assert_eq!(fetch_with(&direct).unwrap(), 3 * MIB as u64);
+}

@@ -314,3 +314,25 @@ fn card_and_hub_must_mean_the_same_file() {
         "{error}"
     );
 }
+
+#[test]
+fn a_login_of_the_endpoint_is_sent_and_never_shown() {
+    let hub = Hub::new();
+    let endpoint = hub.hub.at("").replace("://", "://bob:S3CRET@");
+    let fetcher = Fetcher::new(settings(&[("HF_ENDPOINT", &endpoint)]));
+    let fetched = fetch(&fetcher, &hub.small()).unwrap();
+    let from = fetched.from.unwrap();
+    assert!(from.starts_with(&hub.hub.at("")), "{from}");
+    // The words of RFC 7617 for bob:S3CRET.
+    for asked in hub.hub.asked() {
+        let sent = asked.headers.get("authorization").map(String::as_str);
+        assert_eq!(sent, Some("Basic Ym9iOlMzQ1JFVA=="));
+    }
+    let job = hub.job("path = 'none.txt'");
+    assert!(!job.origin(&fetcher.settings().endpoint).contains("S3CRET"));
+    let error = fetch(&fetcher, &job).unwrap_err().to_string();
+    assert!(
+        error.contains("none.txt") && !error.contains("S3CRET"),
+        "{error}"
+    );
+}
