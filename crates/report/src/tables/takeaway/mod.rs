@@ -116,11 +116,9 @@ impl TakeawayPlan {
         }
     }
 
-    /// Fills the table, and writes and draws its conclusions.
-    pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
-        let scope = &scope.at("takeaway");
-        let (plan, from) = (scope.plan, &scope.from);
-        let tasks = plan.tasks_named(&self.tasks, from)?;
+    /// The tasks to compare on, and notes on those that are left out.
+    fn compared_on<'a>(&self, scope: &Scope<'a>) -> Result<(Vec<&'a Task>, Vec<String>)> {
+        let tasks = scope.plan.tasks_named(&self.tasks, &scope.from)?;
         let groups = self.groups.iter().chain([&self.baseline]);
         let (tasks, not_run) = with_runs(groups, tasks, &Where::new(), scope)?;
         // A task that was begun, and lacks a score of the baseline, would leave every row without a comparison.
@@ -130,13 +128,21 @@ impl TakeawayPlan {
         } else {
             (scored, begun)
         };
+        let baseline = scope.plan.group(&self.baseline, &scope.from)?;
+        let score = format!("a score of {}", in_sentence(&baseline.title));
+        let notes = [left_out("a run", &not_run), left_out(&score, &begun)];
+        Ok((tasks, notes.into_iter().flatten().collect()))
+    }
+
+    /// Fills the table, and writes and draws its conclusions.
+    pub(crate) fn render(&self, scope: &Scope) -> Result<Takeaway> {
+        let scope = &scope.at("takeaway");
+        let (plan, from) = (scope.plan, &scope.from);
+        let (tasks, mut notes) = self.compared_on(scope)?;
         let baseline = (self.baseline.as_str(), plan.group(&self.baseline, from)?);
         let first = (!self.groups.contains(&self.baseline)).then_some(&self.baseline);
         let mut csv = Csv::new(FIELDS);
-        let (mut rows, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        notes.extend(left_out("a run", &not_run));
-        let score = format!("a score of {}", in_sentence(&baseline.1.title));
-        notes.extend(left_out(&score, &begun));
+        let (mut rows, mut found) = (Vec::new(), Vec::new());
         let (mut encoders, mut seeds, mut n_runs) = (BTreeSet::new(), BTreeSet::new(), 0);
         for name in first.into_iter().chain(&self.groups) {
             let group = plan.group(name, from)?;
