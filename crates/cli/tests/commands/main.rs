@@ -15,6 +15,7 @@ mod encoders;
 mod estimate;
 mod faults;
 mod fetch;
+mod hangups;
 mod keep;
 mod label_sets;
 mod leases;

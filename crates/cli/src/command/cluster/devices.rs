@@ -107,7 +107,7 @@ fn worst(codes: impl Iterator<Item = u8>) -> u8 {
     };
     // A worker that this process asked to end says so; whoever asked this process decides about its own code.
     let codes = codes.map(|code| match code {
-        exit::REQUEUE => exit::STOPPED,
+        exit::REQUEUE | exit::HUNG_UP => exit::STOPPED,
         code => code,
     });
     codes.max_by_key(severity).unwrap_or(exit::OK)
@@ -197,5 +197,6 @@ mod tests {
         assert_eq!(worst_of(&[exit::SOME_FAILED, exit::ERROR]), exit::ERROR);
         assert_eq!(worst_of(&[exit::ERROR, exit::STOPPED]), exit::STOPPED);
         assert_eq!(worst_of(&[exit::REQUEUE, exit::OK]), exit::STOPPED);
+        assert_eq!(worst_of(&[exit::HUNG_UP, exit::OK]), exit::STOPPED);
     }
 }
