@@ -4,9 +4,12 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::checkpoints::{RUN, checkout, checkpoints, end, id, log, signal, wait_for_progress};
+use crate::support::{Checkout, DEVICE};
 
 /// Starts a command for which SIGHUP does what `handler` says, whatever it does for the tests.
 fn spawn(mut command: Command, handler: libc::sighandler_t) -> Child {
@@ -50,4 +53,45 @@ fn under_nohup_a_run_outlives_its_terminal() {
     let said = end(child);
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(!log(&checkout, &id).contains("interrupted"));
+}
+
+/// The process that starts a worker, which has begun the only run.
+fn parent(checkout: &Checkout, id: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
+    command.arg("--project").arg(checkout.path("")).args(RUN);
+    command.args(["--devices", DEVICE]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let parent = spawn(command, libc::SIG_DFL);
+    wait_for_progress(checkout, id, &[]);
+    parent
+}
+
+#[test]
+fn workers_stop_when_the_terminal_of_their_parent_is_closed() {
+    let checkout = checkout();
+    let id = id(&checkout);
+    let parent = parent(&checkout, &id);
+    signal(&parent, "-HUP");
+    let said = end(parent);
+    assert_eq!(said.code, Some(129), "{}", said.err);
+    assert!(log(&checkout, &id).contains("interrupted"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn workers_stop_when_their_parent_is_killed() {
+    let checkout = checkout();
+    let id = id(&checkout);
+    let mut parent = parent(&checkout, &id);
+    parent.kill().expect("killed");
+    parent.wait().expect("ended");
+    let begun = Instant::now();
+    while !log(&checkout, &id).contains("interrupted") {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "a worker goes on"
+        );
+        sleep(Duration::from_millis(20));
+    }
+    assert!(!checkpoints(&checkout, &id).is_empty());
 }
