@@ -26,5 +26,6 @@ mod refusals;
 mod resume;
 mod search;
 mod slurm;
+mod submissions;
 mod submit;
 mod support;

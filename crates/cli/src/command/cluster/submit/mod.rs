@@ -1,18 +1,20 @@
 //! `totune sweep submit`: a sweep as jobs of a scheduler.
 
+mod job;
+mod refuse;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use totune_cluster::{Request, Slurm, Submission};
+use totune_cluster::{Slurm, Submission};
 use totune_sweep::{Plan, timestamp};
 
-use super::{jobs, submissions};
+use super::submissions;
 use crate::command::selection::RunSelection;
 use crate::command::sweep::{counts, is_silent, refuse_misfits};
 use crate::context::Context;
-use crate::device::DeviceRequest;
 use crate::exit;
 use crate::interval::Checkpointing;
 
@@ -62,13 +64,13 @@ pub struct SubmitArgs {
     /// Memory of each job, as sbatch takes it: 32G
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
-    /// Another option for sbatch, such as --sbatch=--qos=long; may be given several times
+    /// Another option for sbatch, such as --sbatch=--qos=long or --sbatch='--comment=my runs'; may be given several times
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
     /// A line of the script before the command, such as 'module load cuda'; may be given several times
     #[arg(long, value_name = "LINE")]
     setup: Vec<String>,
-    /// Seconds between the signal to stop and the time limit
+    /// Seconds between the signal to stop and the time limit, fewer than that has
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=65535))]
     notice: u32,
     /// Times a job may be started again, after its time limit, preemption or a failure of its node
@@ -123,21 +125,7 @@ impl SubmitArgs {
         let name = format!("totune-{paper}-{profile}-{}", totune_disk::unique_name());
         let folder = submissions(context).join(&name);
         totune_disk::create_folder(&folder)?;
-        let mut scripts = Vec::new();
-        for (stage, tasks) in [("runs", first), ("after-search", second)] {
-            if tasks > 0 {
-                let command = self.worker(context, tasks)?;
-                let job = self.request(&folder, &format!("{name}-{stage}"), Some(tasks), command);
-                scripts.push(write(&folder, stage, job)?);
-            }
-        }
-        let job = self.request(
-            &folder,
-            &format!("{name}-collect"),
-            None,
-            self.collect(context)?,
-        );
-        scripts.push(write(&folder, "collect", job)?);
+        let scripts = self.scripts(context, &folder, (first, second))?;
         if self.dry_run {
             let paths = scripts.iter().map(|(_, script)| script.display());
             paths.for_each(|path| println!("{path}"));
@@ -152,27 +140,7 @@ impl SubmitArgs {
             collect: None,
             cancelled: false,
         };
-        // Before the first job, so that a full disk is found before there are jobs that it cannot name.
-        record.write(&folder)?;
-        for (at, (name, script)) in scripts.iter().enumerate() {
-            // The last one collects, after all arrays; an array begins when the one before it has ended.
-            let is_last = at + 1 == scripts.len();
-            let id = slurm.submit(script, name, &record.arrays)?;
-            if is_last {
-                record.collect = Some(id);
-            } else {
-                record.arrays.push(id);
-            }
-            // After each job, so that none is lost if the next one is refused.
-            record.write(&folder).with_context(|| {
-                let ids: Vec<&str> = record.jobs().collect();
-                format!(
-                    "submitted, and `totune sweep cancel` may not know them: {}; they work all the same, or `scancel {}` ends them",
-                    ids.join(", "),
-                    ids.join(" ")
-                )
-            })?;
-        }
+        submit(&slurm, &scripts, &folder, &mut record)?;
         if !context.global.quiet {
             let search = match second {
                 0 => String::new(),
@@ -188,13 +156,31 @@ impl SubmitArgs {
         Ok(exit::OK)
     }
 
+    /// Writes the scripts of all stages, of which the first two have so many workers; returns the names of their jobs and
+    /// their paths.
+    fn scripts(
+        &self,
+        context: &Context,
+        folder: &Path,
+        (first, second): (usize, usize),
+    ) -> Result<Vec<(String, PathBuf)>> {
+        let arrays = [("runs", first), ("after-search", second)];
+        let arrays = arrays.into_iter().filter(|(_, tasks)| *tasks > 0);
+        let stages = arrays
+            .map(|(stage, tasks)| (stage, Some(tasks)))
+            .chain([("collect", None)]);
+        let write = |(stage, tasks)| {
+            let job = self.job(context, folder, stage, tasks)?;
+            let path = folder.join(format!("{stage}.sh"));
+            totune_disk::write_atomically(&path, job.script().as_bytes())?;
+            Ok((job.name, path))
+        };
+        stages.map(write).collect()
+    }
+
     /// Numbers of jobs for the runs and for those that wait for a search; `None`, and said, where nothing is to be done.
     fn workers(&self, context: &Context, slurm: &Slurm) -> Result<Option<(usize, usize)>> {
-        ensure!(
-            self.which.shard.is_none(),
-            "--shard: a submission divides its runs among its jobs; expected none"
-        );
-        self.refuse_lines()?;
+        self.refuse()?;
         let plan = self.which.plan(context)?;
         let specs = || plan.to_run().into_iter().map(|run| &run.spec);
         refuse_misfits(context, specs())?;
@@ -220,117 +206,35 @@ impl SubmitArgs {
         }
         Ok(Some(workers))
     }
-
-    /// Refuses values that would end a line of the script, or a comment in it.
-    fn refuse_lines(&self) -> Result<()> {
-        let values = [
-            ("--time", Some(&self.time)),
-            ("--partition", self.partition.as_ref()),
-            ("--account", self.account.as_ref()),
-            ("--memory", self.memory.as_ref()),
-        ];
-        let options = self.sbatch.iter().map(|option| ("--sbatch", Some(option)));
-        for (name, value) in values.into_iter().chain(options) {
-            if let Some(value) = value.filter(|value| value.is_empty() || value.contains('\n')) {
-                bail!("{name}: found `{value}`, expected a value on one line");
-            }
-        }
-        let is_word = |value: &String| value.split_whitespace().count() == 1;
-        ensure!(
-            is_word(&self.time),
-            "--time: found `{}`, expected a time such as 4:00:00",
-            self.time
-        );
-        if let Some(option) = self.sbatch.iter().find(|option| !option.starts_with('-')) {
-            bail!("--sbatch: found `{option}`, expected an option such as --qos=long");
-        }
-        Ok(())
-    }
-
-    /// The command of a worker.
-    fn worker(&self, context: &Context, tasks: usize) -> Result<Vec<String>> {
-        let mut command = jobs::program(context)?;
-        if let Some(cpus) = self.cpus {
-            command.extend(["--threads".to_string(), cpus.to_string()]);
-        } else if let Some(threads) = context.global.threads {
-            command.extend(["--threads".to_string(), threads.to_string()]);
-        }
-        let device = match (context.global.device, self.gpus) {
-            (DeviceRequest::Auto, 0) => DeviceRequest::Auto.on_cpu(),
-            // Named, so that a job that gets no GPU fails instead of computing on the CPU.
-            (DeviceRequest::Auto, _) => DeviceRequest::Cuda(0),
-            (asked, _) => asked,
-        };
-        let several = matches!(device, DeviceRequest::Cuda(_)) && self.gpus > 1;
-        if !several {
-            command.extend(["--device".to_string(), device.to_string()]);
-        }
-        command.extend(["sweep", "run"].map(String::from));
-        command.extend(self.which.arguments());
-        let every = self.checkpointing.checkpoint_every;
-        command.extend(["--checkpoint-every".to_string(), every.to_string()]);
-        if several {
-            let gpus: Vec<String> = (0..self.gpus).map(|gpu| gpu.to_string()).collect();
-            command.extend(["--devices".to_string(), format!("cuda:{}", gpus.join(","))]);
-        }
-        let number = format!("$SLURM_ARRAY_TASK_ID/{tasks}");
-        command.extend(["--worker".to_string(), number, "--no-wait".to_string()]);
-        Ok(command)
-    }
-
-    /// The command that collects; it needs no device.
-    fn collect(&self, context: &Context) -> Result<Vec<String>> {
-        let mut command = jobs::program(context)?;
-        let (paper, profile) = self.which.named(context)?;
-        command.extend(["collect".to_string(), paper, profile]);
-        if self.partial {
-            command.push("--partial".to_string());
-        }
-        Ok(command)
-    }
-
-    fn request(
-        &self,
-        folder: &Path,
-        name: &str,
-        tasks: Option<usize>,
-        command: Vec<String>,
-    ) -> Request {
-        let named = [("partition", &self.partition), ("account", &self.account)];
-        let named = named.into_iter().filter_map(|(name, value)| {
-            let value = value.as_ref()?;
-            Some(format!("--{name}={value}"))
-        });
-        let is_array = tasks.is_some();
-        Request {
-            name: name.to_string(),
-            made_by: format!(
-                "totune sweep submit {} --slurm",
-                self.which.arguments().join(" ")
-            ),
-            tasks,
-            time: if is_array {
-                self.time.clone()
-            } else {
-                "1:00:00".to_string()
-            },
-            gpus: if is_array { self.gpus } else { 0 },
-            cpus: self.cpus.filter(|_| is_array),
-            memory: self.memory.clone().filter(|_| is_array),
-            options: named.chain(self.sbatch.iter().cloned()).collect(),
-            notice: self.notice,
-            restarts: self.restarts,
-            logs: folder.to_path_buf(),
-            setup: self.setup.clone(),
-            command,
-            stopped: exit::REQUEUE,
-        }
-    }
 }
 
-/// Writes the script of a stage; returns the name of its job and its path.
-fn write(folder: &Path, stage: &str, job: Request) -> Result<(String, PathBuf)> {
-    let path = folder.join(format!("{stage}.sh"));
-    totune_disk::write_atomically(&path, job.script().as_bytes())?;
-    Ok((job.name, path))
+/// Submits scripts, of which the last one collects, and records their jobs.
+fn submit(
+    slurm: &Slurm,
+    scripts: &[(String, PathBuf)],
+    folder: &Path,
+    record: &mut Submission,
+) -> Result<()> {
+    // Before the first job, so that a full disk is found before there are jobs that it cannot name.
+    record.write(folder)?;
+    for (at, (name, script)) in scripts.iter().enumerate() {
+        // The last one collects, after all arrays; an array begins when the one before it has ended.
+        let is_last = at + 1 == scripts.len();
+        let id = slurm.submit(script, name, &record.arrays)?;
+        if is_last {
+            record.collect = Some(id);
+        } else {
+            record.arrays.push(id);
+        }
+        // After each job, so that none is lost if the next one is refused.
+        record.write(folder).with_context(|| {
+            let ids: Vec<&str> = record.jobs().collect();
+            format!(
+                "submitted, and `totune sweep cancel` may not know them: {}; they work all the same, or `scancel {}` ends them",
+                ids.join(", "),
+                ids.join(" ")
+            )
+        })?;
+    }
+    Ok(())
 }

@@ -1,0 +1,112 @@
+//! The jobs of a submission: their commands, and what they ask of the scheduler.
+
+use std::env;
+use std::path::Path;
+
+use anyhow::Result;
+use totune_cluster::Request;
+use totune_doctor::libtorch_libraries;
+
+use super::SubmitArgs;
+use crate::command::cluster::jobs;
+use crate::context::Context;
+use crate::device::DeviceRequest;
+use crate::exit;
+
+/// Environment variables that a worker reads and that are no options of its command line.
+const VARIABLES: [&str; 3] = [
+    "TOTUNE_LEASE",
+    "TOTUNE_F32_PRODUCTS",
+    "TOTUNE_BF16_PRODUCTS",
+];
+
+impl SubmitArgs {
+    /// The job of a stage, whose scripts and logs are in `folder`: an array of workers, or without `tasks` the job that collects.
+    pub(super) fn job(
+        &self,
+        context: &Context,
+        folder: &Path,
+        stage: &str,
+        tasks: Option<usize>,
+    ) -> Result<Request> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let named = [("partition", &self.partition), ("account", &self.account)];
+        let named = named.into_iter().filter_map(|(name, value)| {
+            let value = value.as_ref()?;
+            Some(format!("--{name}={value}"))
+        });
+        let variable = |name: &str| Some((name.to_string(), env::var(name).ok()?));
+        let (command, time, gpus) = match tasks {
+            Some(tasks) => (
+                self.worker(context, tasks)?,
+                self.time.clone(),
+                self.gpus,
+            ),
+            None => (self.collect(context)?, "1:00:00".to_string(), 0),
+        };
+        Ok(Request {
+            name: format!("{name}-{stage}"),
+            made_by: format!(
+                "totune sweep submit {} --slurm",
+                self.which.arguments().join(" ")
+            ),
+            tasks,
+            time,
+            gpus,
+            cpus: self.cpus.filter(|_| tasks.is_some()),
+            memory: self.memory.clone().filter(|_| tasks.is_some()),
+            options: named.chain(self.sbatch.iter().cloned()).collect(),
+            notice: self.notice,
+            restarts: self.restarts,
+            logs: folder.to_path_buf(),
+            variables: VARIABLES.into_iter().filter_map(variable).collect(),
+            libraries: libtorch_libraries(),
+            setup: self.setup.clone(),
+            command,
+            stopped: exit::REQUEUE,
+        })
+    }
+
+    /// The command of a worker.
+    fn worker(&self, context: &Context, tasks: usize) -> Result<Vec<String>> {
+        let mut command = jobs::program(context)?;
+        if let Some(cpus) = self.cpus {
+            command.extend(["--threads".to_string(), cpus.to_string()]);
+        } else if let Some(threads) = context.global.threads {
+            command.extend(["--threads".to_string(), threads.to_string()]);
+        }
+        let gpus = self.gpus;
+        let device = match (context.global.device, gpus) {
+            (DeviceRequest::Auto, 0) => DeviceRequest::Auto.on_cpu(),
+            // Named, so that a job that gets no GPU fails instead of computing on the CPU.
+            (DeviceRequest::Auto, _) => DeviceRequest::Cuda(0),
+            (asked, _) => asked,
+        };
+        let several = matches!(device, DeviceRequest::Cuda(_)) && gpus > 1;
+        if !several {
+            command.extend(["--device".to_string(), device.to_string()]);
+        }
+        command.extend(["sweep", "run"].map(String::from));
+        command.extend(self.which.arguments());
+        let every = self.checkpointing.checkpoint_every;
+        command.extend(["--checkpoint-every".to_string(), every.to_string()]);
+        if several {
+            let gpus: Vec<String> = (0..gpus).map(|gpu| gpu.to_string()).collect();
+            command.extend(["--devices".to_string(), format!("cuda:{}", gpus.join(","))]);
+        }
+        let number = format!("$SLURM_ARRAY_TASK_ID/{tasks}");
+        command.extend(["--worker".to_string(), number, "--no-wait".to_string()]);
+        Ok(command)
+    }
+
+    /// The command that collects; it needs no device.
+    fn collect(&self, context: &Context) -> Result<Vec<String>> {
+        let mut command = jobs::program(context)?;
+        let (paper, profile) = self.which.named(context)?;
+        command.extend(["collect".to_string(), paper, profile]);
+        if self.partial {
+            command.push("--partial".to_string());
+        }
+        Ok(command)
+    }
+}

@@ -1,0 +1,67 @@
+//! What the scripts of a submission ask for. `cluster.rs` has the rest.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::Command;
+
+use crate::cluster::{SUBMIT, script};
+use crate::support::Checkout;
+
+/// The scripts of a dry run: of the runs, and of the job that collects.
+#[track_caller]
+fn scripts(checkout: &Checkout, options: &[&str]) -> [String; 2] {
+    let paths = checkout.succeed(&[&SUBMIT[..], &["--dry-run"], options].concat());
+    let scripts: Vec<String> = paths.lines().map(script).collect();
+    scripts.try_into().expect("no search, so two scripts")
+}
+
+#[test]
+fn a_script_has_the_surroundings_of_the_command_that_wrote_it() {
+    let checkout = Checkout::new();
+    let mut command = checkout.command(&SUBMIT);
+    command.args([
+        "--dry-run",
+        "--setup",
+        "module load cuda",
+        "--sbatch=--comment=my runs",
+    ]);
+    command.env("TOTUNE_LEASE", "60").env("HF_TOKEN", "secret");
+    let paths = checkout.end(&mut command);
+    assert_eq!(paths.code, Some(0), "{}", paths.err);
+    for path in paths.out.lines() {
+        let text = script(path);
+        assert!(text.contains("\n#SBATCH '--comment=my runs'\n"), "{text}");
+        assert!(text.contains("\nexport TOTUNE_LEASE=60\n"), "{text}");
+        assert!(
+            text.contains("\nexport TOTUNE_F32_PRODUCTS=default\n"),
+            "{text}"
+        );
+        assert!(!text.contains("secret"), "{text}");
+        let loads = text.find("\nmodule load cuda\n").expect("the line");
+        if cfg!(all(feature = "tch", target_os = "linux")) {
+            let exports = text.find("\nexport LD_LIBRARY_PATH=").expect("a line");
+            assert!(loads < exports, "{text}");
+            check_libraries(&text);
+        }
+    }
+}
+
+/// What the script exports leads to LibTorch first, and then to what was there before.
+#[track_caller]
+fn check_libraries(text: &str) {
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("export LD_LIBRARY_PATH="));
+    let line: String = lines.collect();
+    for (before, after) in [(None, ""), (Some("/mine"), ":/mine")] {
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &format!("{line}; echo \"$LD_LIBRARY_PATH\"")]);
+        bash.env_remove("LD_LIBRARY_PATH");
+        bash.envs(before.map(|path| ("LD_LIBRARY_PATH", path)));
+        let said = String::from_utf8(bash.output().expect("bash starts").stdout);
+        let said = said.expect("UTF-8");
+        let folder = said.trim_end().strip_suffix(after).expect("what was there");
+        let library = format!("{folder}/libtorch_cpu.so");
+        assert!(fs::exists(&library).expect("a path"), "{library}");
+    }
+}
