@@ -16,6 +16,30 @@ fn scripts(checkout: &Checkout, options: &[&str]) -> [String; 2] {
 }
 
 #[test]
+fn a_part_of_a_grid_is_collected_although_the_rest_is_missing() {
+    let checkout = Checkout::new();
+    for (options, ends) in [
+        (vec![], " collect trial fixture\n"),
+        (vec!["--retry-failed"], " collect trial fixture\n"),
+        (vec!["--partial"], " collect trial fixture --partial\n"),
+        (
+            vec!["--experiment", "tune"],
+            " collect trial fixture --partial\n",
+        ),
+        (vec!["--arm", "full"], " collect trial fixture --partial\n"),
+    ] {
+        let [_, collect] = scripts(&checkout, &options);
+        assert!(collect.contains(ends), "{options:?}: {collect}");
+    }
+    let id = checkout.ids().remove(0);
+    let [_, collect] = scripts(&checkout, &["--only", &id]);
+    assert!(
+        collect.contains(" collect trial fixture --partial\n"),
+        "{collect}"
+    );
+}
+
+#[test]
 fn a_script_has_the_surroundings_of_the_command_that_wrote_it() {
     let checkout = Checkout::new();
     let mut command = checkout.command(&SUBMIT);

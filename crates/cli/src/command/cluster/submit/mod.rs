@@ -79,7 +79,7 @@ pub struct SubmitArgs {
     /// Minutes of runs that are worth a job of their own, where runs of the same kind have been timed
     #[arg(long, value_name = "MINUTES", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..))]
     pack: u64,
-    /// Collect at the end even if runs are missing
+    /// Collect at the end even if runs are missing, as where only a part of the grid is selected
     #[arg(long)]
     partial: bool,
     /// Write the scripts, submit nothing
