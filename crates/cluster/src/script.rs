@@ -23,7 +23,7 @@ pub struct Request {
     pub memory: Option<String>,
     /// Further options for `sbatch`, one word each, such as `--partition=gpu`.
     pub options: Vec<String>,
-    /// Seconds between the signal and the time limit.
+    /// Seconds between the signal and the time limit of a task.
     pub notice: u32,
     /// Times a task may be started again.
     pub restarts: u32,
@@ -79,7 +79,9 @@ impl Request {
         options.push(format!("--output={}", log.display()));
         options.extend(["--open-mode=append", "--requeue"].map(String::from));
         options.push(format!("--time={}", self.time));
-        options.push(format!("--signal=TERM@{}", self.notice));
+        // A single job does not listen, and the signal would end it.
+        let is_array = self.tasks.is_some();
+        options.extend(is_array.then(|| format!("--signal=TERM@{}", self.notice)));
         options.extend(["--nodes=1", "--ntasks=1"].map(String::from));
         options.extend(self.cpus.map(|cpus| format!("--cpus-per-task={cpus}")));
         options.extend(self.memory.as_ref().map(|memory| format!("--mem={memory}")));
@@ -219,9 +221,9 @@ exit "$code"
     }
 
     #[test]
-    fn a_single_job_has_no_array_and_does_not_come_back() {
+    fn a_single_job_has_no_array_is_not_warned_and_does_not_come_back() {
         let script = request(None).script();
-        for word in ["--array", "scontrol"] {
+        for word in ["--array", "--signal", "scontrol"] {
             assert!(!script.contains(word), "{script}");
         }
         assert!(script.contains("/%j.log'"), "{script}");

@@ -40,6 +40,24 @@ fn a_part_of_a_grid_is_collected_although_the_rest_is_missing() {
 }
 
 #[test]
+fn the_job_that_collects_asks_for_what_the_workers_have_and_no_longer_than_they() {
+    let checkout = Checkout::new();
+    let options = [
+        "--time", "30", "--cpus", "4", "--memory", "8G", "--gpus", "1",
+    ];
+    let [_, collect] = scripts(&checkout, &options);
+    for expected in ["--time=30\n", "--cpus-per-task=4\n", "--mem=8G\n"] {
+        assert!(collect.contains(expected), "{expected}{collect}");
+    }
+    // It does not listen to signals, so that a warning would end it.
+    for unexpected in ["--gres", "--signal"] {
+        assert!(!collect.contains(unexpected), "{unexpected}\n{collect}");
+    }
+    let [_, collect] = scripts(&checkout, &["--time", "1-0"]);
+    assert!(collect.contains("--time=1:00:00\n"), "{collect}");
+}
+
+#[test]
 fn a_script_has_the_surroundings_of_the_command_that_wrote_it() {
     let checkout = Checkout::new();
     let mut command = checkout.command(&SUBMIT);

@@ -2,9 +2,10 @@
 
 use std::env;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
-use totune_cluster::Request;
+use totune_cluster::{Request, time_limit};
 use totune_doctor::libtorch_libraries;
 
 use super::SubmitArgs;
@@ -12,6 +13,9 @@ use crate::command::cluster::jobs;
 use crate::context::Context;
 use crate::device::DeviceRequest;
 use crate::exit;
+
+/// Time limit of the job that collects; its memory and cores are those of the workers.
+const COLLECTING: (&str, Duration) = ("1:00:00", Duration::from_secs(3600));
 
 /// Environment variables that a worker reads and that are no options of its command line.
 const VARIABLES: [&str; 3] = [
@@ -42,7 +46,7 @@ impl SubmitArgs {
                 self.time.clone(),
                 self.gpus,
             ),
-            None => (self.collect(context)?, "1:00:00".to_string(), 0),
+            None => (self.collect(context)?, collecting(&self.time), 0),
         };
         Ok(Request {
             name: format!("{name}-{stage}"),
@@ -53,8 +57,8 @@ impl SubmitArgs {
             tasks,
             time,
             gpus,
-            cpus: self.cpus.filter(|_| tasks.is_some()),
-            memory: self.memory.clone().filter(|_| tasks.is_some()),
+            cpus: self.cpus,
+            memory: self.memory.clone(),
             options: named.chain(self.sbatch.iter().cloned()).collect(),
             notice: self.notice,
             restarts: self.restarts,
@@ -108,5 +112,32 @@ impl SubmitArgs {
             command.push("--partial".to_string());
         }
         Ok(command)
+    }
+}
+
+/// Time limit of the job that collects, where `time` is that of the workers: a partition that they fit in may allow no more.
+fn collecting(time: &str) -> String {
+    let (usual, length) = COLLECTING;
+    match time_limit(time) {
+        Some(limit) if limit < length => time.to_string(),
+        _ => usual.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collecting_takes_no_longer_than_a_worker_may() {
+        for (time, expected) in [
+            ("4:00:00", "1:00:00"),
+            ("60", "1:00:00"),
+            ("30", "30"),
+            ("0:45:00", "0:45:00"),
+            ("UNLIMITED", "1:00:00"),
+        ] {
+            assert_eq!(collecting(time), expected);
+        }
     }
 }
