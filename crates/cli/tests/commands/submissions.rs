@@ -1,10 +1,10 @@
-//! What the scripts of a submission ask for. `cluster.rs` has the rest.
+//! What the scripts of a submission ask for, and what is left where SLURM refuses one of them. `cluster.rs` has the rest.
 #![cfg(unix)]
 
 use std::fs;
 use std::process::Command;
 
-use crate::cluster::{SUBMIT, script};
+use crate::cluster::{SUBMIT, script, with_commands};
 use crate::support::Checkout;
 
 /// The scripts of a dry run: of the runs, and of the job that collects.
@@ -106,4 +106,31 @@ fn check_libraries(text: &str) {
         let library = format!("{folder}/libtorch_cpu.so");
         assert!(fs::exists(&library).expect("a path"), "{library}");
     }
+}
+
+#[test]
+fn jobs_that_were_accepted_are_named_where_a_later_one_is_refused() {
+    let checkout = Checkout::new();
+    let sbatch = "case \"$*\" in *collect.sh) echo 'sbatch: error: Requested time limit is invalid' >&2; exit 1 ;; *) echo 7 ;; esac";
+    let log = checkout.path("calls");
+    let scancel = format!("echo \"$@\" >> {}", log.display());
+    let commands = [
+        ("sbatch", sbatch),
+        ("squeue", "exit 0"),
+        ("scontrol", "exit 1"),
+        ("scancel", scancel.as_str()),
+    ];
+    let said = with_commands(&checkout, &commands, &SUBMIT);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    for expected in [
+        "jobs 7 were accepted before and go on",
+        "`totune sweep cancel trial fixture` ends them",
+        "Requested time limit is invalid",
+    ] {
+        assert!(said.err.contains(expected), "{}", said.err);
+    }
+    let cancel = ["sweep", "cancel", "trial", "fixture"];
+    let said = with_commands(&checkout, &commands, &cancel);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(fs::read_to_string(log).expect("calls"), "7\n");
 }

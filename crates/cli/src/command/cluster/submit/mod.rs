@@ -220,7 +220,12 @@ fn submit(
     for (at, (name, script)) in scripts.iter().enumerate() {
         // The last one collects, after all arrays; an array begins when the one before it has ended.
         let is_last = at + 1 == scripts.len();
-        let id = slurm.submit(script, name, &record.arrays)?;
+        let id = match slurm.submit(script, name, &record.arrays) {
+            Err(error) if !record.arrays.is_empty() => {
+                return Err(error.context(go_on(record)));
+            }
+            submitted => submitted?,
+        };
         if is_last {
             record.collect = Some(id);
         } else {
@@ -237,4 +242,13 @@ fn submit(
         })?;
     }
     Ok(())
+}
+
+/// What is left of a submission of which SLURM refused a later job.
+fn go_on(record: &Submission) -> String {
+    let Submission { paper, profile, .. } = record;
+    format!(
+        "jobs {} were accepted before and go on (`totune sweep cancel {paper} {profile}` ends them; `totune collect {paper} {profile}` collects once they have ended)",
+        record.arrays.join(", ")
+    )
 }
