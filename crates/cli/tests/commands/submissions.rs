@@ -58,6 +58,22 @@ fn the_job_that_collects_asks_for_what_the_workers_have_and_no_longer_than_they(
 }
 
 #[test]
+fn workers_on_the_cpu_ask_for_no_gpu_unless_told() {
+    for (device, options, gpus) in [
+        ("flex", &[][..], None),
+        ("cpu", &[][..], None),
+        ("cpu", &["--gpus", "2"][..], Some("--gres=gpu:2\n")),
+        ("auto", &[][..], Some("--gres=gpu:1\n")),
+    ] {
+        let [runs, _] = scripts(&Checkout::new().on(device), options);
+        match gpus {
+            Some(expected) => assert!(runs.contains(expected), "{device}: {runs}"),
+            None => assert!(!runs.contains("--gres"), "{device}: {runs}"),
+        }
+    }
+}
+
+#[test]
 fn a_script_has_the_surroundings_of_the_command_that_wrote_it() {
     let checkout = Checkout::new();
     let mut command = checkout.command(&SUBMIT);

@@ -44,7 +44,7 @@ impl SubmitArgs {
             Some(tasks) => (
                 self.worker(context, tasks)?,
                 self.time.clone(),
-                self.gpus,
+                self.gpus(context),
             ),
             None => (self.collect(context)?, collecting(&self.time), 0),
         };
@@ -71,6 +71,15 @@ impl SubmitArgs {
         })
     }
 
+    /// GPUs of each job of workers: one, unless they compute on the CPU, or another number is asked for.
+    pub(super) fn gpus(&self, context: &Context) -> usize {
+        let usual = match context.global.device {
+            DeviceRequest::Cpu | DeviceRequest::Flex => 0,
+            DeviceRequest::Auto | DeviceRequest::Cuda(_) => 1,
+        };
+        self.gpus.unwrap_or(usual)
+    }
+
     /// The command of a worker.
     fn worker(&self, context: &Context, tasks: usize) -> Result<Vec<String>> {
         let mut command = jobs::program(context)?;
@@ -79,7 +88,7 @@ impl SubmitArgs {
         } else if let Some(threads) = context.global.threads {
             command.extend(["--threads".to_string(), threads.to_string()]);
         }
-        let gpus = self.gpus;
+        let gpus = self.gpus(context);
         let device = match (context.global.device, gpus) {
             (DeviceRequest::Auto, 0) => DeviceRequest::Auto.on_cpu(),
             // Named, so that a job that gets no GPU fails instead of computing on the CPU.

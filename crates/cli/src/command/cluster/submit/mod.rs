@@ -43,9 +43,9 @@ pub struct SubmitArgs {
     /// Submit to SLURM
     #[arg(long, required = true)]
     slurm: bool,
-    /// GPUs of each job, one run on each at a time; 0 for jobs without
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    gpus: usize,
+    /// GPUs of each job, one run on each at a time; 0 for jobs without [default: 1, with --device cpu or flex 0]
+    #[arg(long, value_name = "N")]
+    gpus: Option<usize>,
     /// Time limit of each job, as sbatch takes it: minutes, h:mm:ss or d-hh:mm:ss
     #[arg(long, value_name = "TIME", default_value = "4:00:00")]
     time: String,
@@ -192,7 +192,7 @@ impl SubmitArgs {
         } else {
             self.max_jobs.min(slurm.max_task()?)
         };
-        let share = Duration::from_secs(self.pack * 60 * self.gpus.max(1) as u64);
+        let share = Duration::from_secs(self.pack * 60 * self.gpus(context).max(1) as u64);
         let mut workers = plan.workers(most, share);
         // A worker waits for the lease of an owner that has ended unseen, and takes the run over.
         if workers == (0, 0) && is_left(context, &plan)? {
