@@ -55,7 +55,8 @@ impl Devices {
 
     /// Starts a worker for each device and waits for all; returns the worst of their exit codes.
     ///
-    /// A signal to stop is handed to every worker, and on Linux they stop when this process is gone. One that ends early leaves its runs to the others.
+    /// A signal to stop is handed to every worker, and on Linux they stop when this process is gone. One that ends early leaves
+    /// its runs to the others.
     /// Where this process is itself one of several workers, each device takes a part of its share.
     pub fn run(&self, context: &Context, worker: Option<Shard>, selected: &[String]) -> Result<u8> {
         let stop = signals::stop_flag()?;
