@@ -65,7 +65,7 @@ impl Request {
         ]
     }
 
-    /// What `sbatch` reads.
+    /// The lines that `sbatch` reads.
     fn options(&self) -> Vec<String> {
         let log = match self.tasks {
             Some(_) => "%A_%a.log",
@@ -109,7 +109,7 @@ impl Request {
         ]
     }
 
-    /// What the command needs around it.
+    /// The environment of the command.
     fn surroundings(&self) -> Vec<String> {
         let variable = |(name, value): &(String, String)| format!("export {name}={}", quote(value));
         let mut lines: Vec<String> = self.variables.iter().map(variable).collect();

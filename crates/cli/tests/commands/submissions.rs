@@ -1,4 +1,4 @@
-//! What the scripts of a submission ask for, and what is left where SLURM refuses one of them. `cluster.rs` has the rest.
+//! Requests in the scripts of a submission, and the jobs that are left where SLURM refuses one. `cluster.rs` has the rest.
 #![cfg(unix)]
 
 use std::fs;
@@ -104,7 +104,7 @@ fn a_script_has_the_surroundings_of_the_command_that_wrote_it() {
     }
 }
 
-/// What the script exports leads to LibTorch first, and then to what was there before.
+/// Checks that the exported path leads to LibTorch first, and then to the folders before.
 #[track_caller]
 fn check_libraries(text: &str) {
     let lines = text

@@ -244,7 +244,7 @@ fn submit(
     Ok(())
 }
 
-/// What is left of a submission of which SLURM refused a later job.
+/// The message about the jobs of a submission of which SLURM refused a later one.
 fn go_on(record: &Submission) -> String {
     let Submission { paper, profile, .. } = record;
     format!(
