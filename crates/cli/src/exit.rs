@@ -10,6 +10,9 @@ pub const OK: u8 = 0;
 pub const SOME_FAILED: u8 = 1;
 /// The command could not finish: wrong arguments or settings, missing files, results that could not be written.
 pub const ERROR: u8 = 2;
+/// Ended since its terminal was closed, with work left; the same command resumes. The number is that of a process
+/// that SIGHUP itself ends.
+pub const HUNG_UP: u8 = 129;
 /// Interrupted by Ctrl-C; the same command resumes.
 pub const STOPPED: u8 = 130;
 /// Ended as a scheduler asked, with work left; the same command resumes. The number is `EX_TEMPFAIL` of `sysexits.h`.
@@ -24,8 +27,9 @@ Exit codes:
        `encoders check` and of both `fetch` commands says
   2    not done: wrong arguments or settings, missing files, results that could not be written
   75   ended by SIGTERM, SIGUSR1 or SIGUSR2 with work left; rerun the same command to resume
+  129  ended by SIGHUP, as when the terminal is closed; rerun the same command to resume
   130  interrupted by Ctrl-C; rerun the same command to resume
-  After 75 and 130 `train` and `compare` begin anew.";
+  After 75, 129 and 130 `train` and `compare` begin anew.";
 
 /// Prints an error with its causes as one block; returns the exit code.
 pub fn report(error: &anyhow::Error) -> u8 {

@@ -1,11 +1,13 @@
-//! Signals: the first Ctrl-C, or a request to end, stops the sweep at its next step; a second Ctrl-C ends the process at
-//! once; a closed pipe ends it quietly.
+//! Signals: the first Ctrl-C, a request to end or a closed terminal stops the sweep at its next step; a second Ctrl-C ends
+//! the process at once; a closed pipe ends it quietly.
 
+use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 
 use crate::exit;
@@ -16,6 +18,9 @@ const REQUESTS: [i32; 3] = [SIGTERM, SIGUSR1, SIGUSR2];
 
 /// Set by a request to end.
 static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Set when the terminal is closed, or the connection to it breaks.
+static HUNG_UP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Ends the process quietly when the reader of its messages stops reading, as in `2>&1 | head`.
 ///
@@ -38,6 +43,7 @@ pub fn end_with_the_reader() {
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let requested = REQUESTED.get_or_init(Arc::default);
+    let hung_up = HUNG_UP.get_or_init(Arc::default);
     let register = || {
         // Order matters: the shutdown looks at the flag before this signal sets it.
         flag::register_conditional_shutdown(SIGINT, exit::STOPPED.into(), stop.clone())?;
@@ -46,18 +52,40 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>> {
             flag::register(signal, requested.clone())?;
             flag::register(signal, stop.clone())?;
         }
+        // `nohup` asks for work that outlives the terminal.
+        if !is_ignored(SIGHUP) {
+            flag::register(SIGHUP, hung_up.clone())?;
+            flag::register(SIGHUP, stop.clone())?;
+        }
         Ok::<_, std::io::Error>(())
     };
     register().context("cannot listen for signals")?;
     Ok(stop)
 }
 
-/// The exit code of a process whose command returned `code`: a request to end has one of its own.
+/// Whether this process ignores a signal, as the one that started it may have asked.
+fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action it only writes the present one, to a place that is large enough for it; all zeros are
+    // an action too, where it fails.
+    let action = unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
+/// The exit code of a process whose command returned `code`: a request to end has one of its own, and so has a closed
+/// terminal.
 pub fn exit_code(code: u8) -> u8 {
-    let requested = REQUESTED.get();
-    let requested = requested.is_some_and(|requested| requested.load(Ordering::Relaxed));
+    let is_set = |flag: &OnceLock<Arc<AtomicBool>>| {
+        let flag = flag.get();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    };
     match code {
-        exit::STOPPED if requested => exit::REQUEUE,
+        // First, since a scheduler starts the process again for this one only.
+        exit::STOPPED if is_set(&REQUESTED) => exit::REQUEUE,
+        exit::STOPPED if is_set(&HUNG_UP) => exit::HUNG_UP,
         code => code,
     }
 }

@@ -9,13 +9,16 @@
 //! published results elsewhere.
 
 mod commands;
+mod limit;
 mod listing;
+mod quote;
 mod script;
 mod state;
 mod submission;
 
 pub use commands::Slurm;
+pub use limit::time_limit;
 pub use listing::Job;
-pub use script::{Request, quote};
+pub use script::Request;
 pub use state::{JobState, Meaning};
 pub use submission::Submission;

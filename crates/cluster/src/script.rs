@@ -1,9 +1,8 @@
 //! The text of a job script.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use totune_disk::quoted_for_shell;
+use crate::quote::{quote, quote_for_sbatch};
 
 /// An array of workers, or a single job.
 #[derive(Debug, Clone)]
@@ -22,14 +21,18 @@ pub struct Request {
     pub cpus: Option<usize>,
     /// Memory of each task, as `sbatch --mem` takes it.
     pub memory: Option<String>,
-    /// Further lines for `sbatch`, such as `--partition=gpu`.
+    /// Further options for `sbatch`, one word each, such as `--partition=gpu`.
     pub options: Vec<String>,
-    /// Seconds between the signal and the time limit.
+    /// Seconds between the signal and the time limit of a task.
     pub notice: u32,
     /// Times a task may be started again.
     pub restarts: u32,
     /// Folder of the logs.
     pub logs: PathBuf,
+    /// Environment variables and their values.
+    pub variables: Vec<(String, String)>,
+    /// Folder of shared libraries that the command loads, where it does not find them by itself.
+    pub libraries: Option<PathBuf>,
     /// Lines before the command, such as `module load cuda`.
     pub setup: Vec<String>,
     /// The command, one argument each. `$SLURM_ARRAY_TASK_ID` is replaced by the number of the task.
@@ -45,95 +48,108 @@ impl Request {
     /// shell starts hears nothing before it is killed. A task that was stopped before its time limit requeues itself,
     /// by the names of array and task, because the id of an array is also that of its last task.
     pub fn script(&self) -> String {
-        let mut text = String::new();
-        let mut line = |line: &str| {
-            let _ = writeln!(text, "{line}");
-        };
-        line("#!/bin/bash");
-        line(&format!("# Written by `{}`.", self.made_by));
-        line(&format!("#SBATCH --job-name={}", self.name));
+        let parts = [
+            self.head(),
+            self.options(),
+            self.beginning(),
+            self.surroundings(),
+            self.step(),
+        ];
+        parts.concat().join("\n") + "\n"
+    }
+
+    fn head(&self) -> Vec<String> {
+        vec![
+            "#!/bin/bash".to_string(),
+            format!("# Written by `{}`.", self.made_by),
+        ]
+    }
+
+    /// The lines that `sbatch` reads.
+    fn options(&self) -> Vec<String> {
         let log = match self.tasks {
-            Some(tasks) => {
-                line(&format!("#SBATCH --array=1-{tasks}"));
-                "%A_%a.log"
-            }
+            Some(_) => "%A_%a.log",
             None => "%j.log",
         };
         // Slurm replaces what follows a per cent sign in a name, of the folder too.
         let folder = self.logs.to_string_lossy().replace('%', "%%");
         let log = Path::new(&folder).join(log);
-        line(&format!(
-            "#SBATCH --output={}",
-            quote(&log.to_string_lossy())
-        ));
-        line("#SBATCH --open-mode=append");
-        line("#SBATCH --requeue");
-        line(&format!("#SBATCH --time={}", self.time));
-        line(&format!("#SBATCH --signal=TERM@{}", self.notice));
-        line("#SBATCH --nodes=1 --ntasks=1");
-        if let Some(cpus) = self.cpus {
-            line(&format!("#SBATCH --cpus-per-task={cpus}"));
-        }
-        if let Some(memory) = &self.memory {
-            line(&format!("#SBATCH --mem={memory}"));
-        }
+        let mut options = vec![format!("--job-name={}", self.name)];
+        options.extend(self.tasks.map(|tasks| format!("--array=1-{tasks}")));
+        options.push(format!("--output={}", log.display()));
+        options.extend(["--open-mode=append", "--requeue"].map(String::from));
+        options.push(format!("--time={}", self.time));
+        // A single job does not listen, and the signal would end it.
+        let is_array = self.tasks.is_some();
+        options.extend(is_array.then(|| format!("--signal=TERM@{}", self.notice)));
+        options.extend(["--nodes=1", "--ntasks=1"].map(String::from));
+        options.extend(self.cpus.map(|cpus| format!("--cpus-per-task={cpus}")));
+        options.extend(self.memory.as_ref().map(|memory| format!("--mem={memory}")));
         if self.gpus > 0 {
-            line(&format!("#SBATCH --gres=gpu:{}", self.gpus));
+            options.push(format!("--gres=gpu:{}", self.gpus));
         }
-        for option in &self.options {
-            line(&format!("#SBATCH {option}"));
-        }
-        line("");
-        line("restarts=${SLURM_RESTART_COUNT:-0}");
-        line(&format!("if [ \"$restarts\" -gt {} ]; then", self.restarts));
-        line(&format!(
-            "    echo \"started $((restarts + 1)) times, which is more than {}: given up\" >&2",
-            self.restarts + 1
-        ));
-        line("    exit 1");
-        line("fi");
-        self.setup.iter().for_each(|setup| line(setup));
+        let options = options.iter().chain(&self.options);
+        options
+            .map(|option| format!("#SBATCH {}", quote_for_sbatch(option)))
+            .collect()
+    }
+
+    /// Gives up a task that was started too often.
+    fn beginning(&self) -> Vec<String> {
+        vec![
+            String::new(),
+            "restarts=${SLURM_RESTART_COUNT:-0}".to_string(),
+            format!("if [ \"$restarts\" -gt {} ]; then", self.restarts),
+            format!(
+                "    echo \"started $((restarts + 1)) times, which is more than {}: given up\" >&2",
+                self.restarts + 1
+            ),
+            "    exit 1".to_string(),
+            "fi".to_string(),
+        ]
+    }
+
+    /// The environment of the command.
+    fn surroundings(&self) -> Vec<String> {
+        let variable = |(name, value): &(String, String)| format!("export {name}={}", quote(value));
+        let mut lines: Vec<String> = self.variables.iter().map(variable).collect();
+        // After the variables, so that a line may set one otherwise.
+        lines.extend(self.setup.iter().cloned());
+        // After those lines, since a module may bring libraries of the same name.
+        lines.extend(self.libraries.as_ref().map(|folder| {
+            format!(
+                "export LD_LIBRARY_PATH={}\"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"",
+                quote(&folder.to_string_lossy())
+            )
+        }));
+        lines
+    }
+
+    /// The command, and what follows it.
+    fn step(&self) -> Vec<String> {
         let words = self.command.iter().map(|word| quote(word));
         let words: Vec<String> = words.collect();
-        // A step asks for its cores itself since SLURM 22.05.
-        line(&format!(
-            "srun --ntasks=1 ${{SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}} --kill-on-bad-exit=1 \\\n    {}",
-            words.join(" ")
-        ));
-        line("code=$?");
+        let mut lines = vec![
+            // A step asks for its cores itself since SLURM 22.05.
+            "srun --ntasks=1 ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} --kill-on-bad-exit=1 \\".to_string(),
+            format!("    {}", words.join(" ")),
+            "code=$?".to_string(),
+        ];
         if self.tasks.is_some() {
-            line(&format!(
-                "# {}: stopped by the signal before the time limit, with work left.",
-                self.stopped
-            ));
-            line(&format!("if [ \"$code\" -eq {} ]; then", self.stopped));
-            line(
-                "    scontrol requeue \"${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}\" && sleep 60",
-            );
-            line("fi");
+            lines.extend([
+                format!(
+                    "# {}: stopped by the signal before the time limit, with work left.",
+                    self.stopped
+                ),
+                format!("if [ \"$code\" -eq {} ]; then", self.stopped),
+                "    scontrol requeue \"${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}\" && sleep 60"
+                    .to_string(),
+                "fi".to_string(),
+            ]);
         }
-        line("exit \"$code\"");
-        text
+        lines.push("exit \"$code\"".to_string());
+        lines
     }
-}
-
-/// A word as a shell takes it. The number of the task stays a variable.
-pub fn quote(word: &str) -> String {
-    const TASK: &str = "$SLURM_ARRAY_TASK_ID";
-    if word.contains(TASK) {
-        let parts = word.split(TASK).map(|part| {
-            let special = |c: char| {
-                if "\"`\\$".contains(c) {
-                    format!("\\{c}")
-                } else {
-                    c.to_string()
-                }
-            };
-            part.chars().map(special).collect::<String>()
-        });
-        return format!("\"{}\"", parts.collect::<Vec<_>>().join(TASK));
-    }
-    quoted_for_shell(word)
 }
 
 #[cfg(test)]
@@ -149,10 +165,14 @@ mod tests {
             gpus: 1,
             cpus: Some(8),
             memory: Some("32G".to_string()),
-            options: vec!["--partition=gpu".to_string()],
+            options: ["--partition=gpu", "--comment=my job"]
+                .map(String::from)
+                .to_vec(),
             notice: 120,
             restarts: 20,
             logs: PathBuf::from("/a folder/logs"),
+            variables: vec![("TOTUNE_LEASE".to_string(), "60 s".to_string())],
+            libraries: Some(PathBuf::from("/a torch/lib")),
             setup: vec!["module load cuda".to_string()],
             command: ["totune", "--worker", "$SLURM_ARRAY_TASK_ID/4", "it's"]
                 .map(String::from)
@@ -167,23 +187,27 @@ mod tests {
 # Written by `totune sweep submit hart2020 small --slurm`.
 #SBATCH --job-name=totune-1
 #SBATCH --array=1-4
-#SBATCH --output='/a folder/logs/%A_%a.log'
+#SBATCH '--output=/a folder/logs/%A_%a.log'
 #SBATCH --open-mode=append
 #SBATCH --requeue
 #SBATCH --time=4:00:00
 #SBATCH --signal=TERM@120
-#SBATCH --nodes=1 --ntasks=1
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
 #SBATCH --cpus-per-task=8
 #SBATCH --mem=32G
 #SBATCH --gres=gpu:1
 #SBATCH --partition=gpu
+#SBATCH '--comment=my job'
 
 restarts=${SLURM_RESTART_COUNT:-0}
 if [ "$restarts" -gt 20 ]; then
     echo "started $((restarts + 1)) times, which is more than 21: given up" >&2
     exit 1
 fi
+export TOTUNE_LEASE='60 s'
 module load cuda
+export LD_LIBRARY_PATH='/a torch/lib'"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 srun --ntasks=1 ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} --kill-on-bad-exit=1 \
     totune --worker "$SLURM_ARRAY_TASK_ID/4" 'it'\''s'
 code=$?
@@ -197,12 +221,11 @@ exit "$code"
     }
 
     #[test]
-    fn a_single_job_has_no_array_and_does_not_come_back() {
+    fn a_single_job_has_no_array_is_not_warned_and_does_not_come_back() {
         let script = request(None).script();
-        assert!(
-            !script.contains("--array") && !script.contains("scontrol"),
-            "{script}"
-        );
+        for word in ["--array", "--signal", "scontrol"] {
+            assert!(!script.contains(word), "{script}");
+        }
         assert!(script.contains("/%j.log'"), "{script}");
     }
 }

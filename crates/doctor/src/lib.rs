@@ -21,6 +21,7 @@ use serde::Serialize;
 use totune_sweep::{Project, Roots};
 
 pub use grid::Grid;
+pub use libtorch::libraries as libtorch_libraries;
 
 /// The state of a part of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,6 +1,6 @@
 //! The LibTorch this program runs on: its release and its folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::Finding;
 
@@ -48,14 +48,20 @@ const WANTED: &str = "2.11.0";
 
 /// The folder of the LibTorch in this process, the one with `lib/` in it.
 #[cfg(feature = "tch")]
-fn loaded() -> Option<std::path::PathBuf> {
+fn loaded() -> Option<PathBuf> {
+    Some(libraries()?.parent()?.to_path_buf())
+}
+
+/// The folder with the libraries of the LibTorch in this process. `None` without LibTorch, and where the system does not say
+/// what a process has loaded.
+pub fn libraries() -> Option<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let library = maps.lines().find_map(|line| {
         line.find('/')
             .map(|at| &line[at..])
             .filter(|path| path.ends_with("/libtorch_cpu.so"))
     })?;
-    Some(Path::new(library).parent()?.parent()?.to_path_buf())
+    Some(Path::new(library).parent()?.to_path_buf())
 }
 
 /// The release, from the file a wheel has (`version.py`) or the one an archive has (`build-version`).

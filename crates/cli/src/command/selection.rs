@@ -129,6 +129,12 @@ impl RunSelection {
         arguments
     }
 
+    /// Whether runs of the grid may be left out.
+    pub fn is_part(&self) -> bool {
+        let mut named = self.named.options().into_iter();
+        self.shard.is_some() || !self.only.is_empty() || named.any(|(_, values)| !values.is_empty())
+    }
+
     /// The selection of a plan.
     pub fn selection(&self) -> Selection {
         Selection {

@@ -13,7 +13,7 @@ use totune_sweep::State;
 use crate::support::{Checkout, CommandOutput, TUNE};
 
 /// Checkpoints after every step.
-const RUN: [&str; 6] = [
+pub const RUN: [&str; 6] = [
     "sweep",
     "run",
     "trial",
@@ -32,19 +32,19 @@ fn long() -> String {
     settings + "[profiles.fixture]\n"
 }
 
-fn checkout() -> Checkout {
+pub fn checkout() -> Checkout {
     Checkout::with(&[("tune", &long())]).in_processes()
 }
 
 /// The id of the only run.
-fn id(checkout: &Checkout) -> String {
+pub fn id(checkout: &Checkout) -> String {
     let ids = checkout.ids();
     assert_eq!(ids.len(), 1);
     ids[0].clone()
 }
 
 /// Checkpoints of the run, the oldest first.
-fn checkpoints(checkout: &Checkout, id: &str) -> Vec<PathBuf> {
+pub fn checkpoints(checkout: &Checkout, id: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(checkout.run_folder(id));
     let paths = entries.into_iter().flatten().flatten().map(|e| e.path());
     let mut found: Vec<PathBuf> = paths
@@ -57,7 +57,7 @@ fn checkpoints(checkout: &Checkout, id: &str) -> Vec<PathBuf> {
     found
 }
 
-fn log(checkout: &Checkout, id: &str) -> String {
+pub fn log(checkout: &Checkout, id: &str) -> String {
     fs::read_to_string(checkout.run_folder(id).join("run.log")).expect("a log")
 }
 
@@ -66,7 +66,7 @@ fn spawn(checkout: &Checkout) -> Child {
 }
 
 /// Waits until the run has a checkpoint other than those before.
-fn wait_for_progress(checkout: &Checkout, id: &str, before: &[PathBuf]) {
+pub fn wait_for_progress(checkout: &Checkout, id: &str, before: &[PathBuf]) {
     let begun = Instant::now();
     while checkpoints(checkout, id).last() == before.last() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no progress");
@@ -74,14 +74,14 @@ fn wait_for_progress(checkout: &Checkout, id: &str, before: &[PathBuf]) {
     }
 }
 
-fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill")
         .args([name, &child.id().to_string()])
         .status();
     assert!(sent.expect("kill").success());
 }
 
-fn end(child: Child) -> CommandOutput {
+pub fn end(child: Child) -> CommandOutput {
     CommandOutput::from(child.wait_with_output().expect("ended"))
 }
 

@@ -12,7 +12,7 @@ use crate::support::{Checkout, CommandOutput, DEVICE, RUNS, SAME_PRODUCTS, TUNE}
 
 /// The lines of a script, and that bash takes it.
 #[track_caller]
-fn script(path: &str) -> String {
+pub fn script(path: &str) -> String {
     let checked = Command::new("bash").args(["-n", path]).status();
     assert!(checked.expect("bash starts").success(), "{path}");
     fs::read_to_string(path).expect("a script")
@@ -108,7 +108,15 @@ fn what_cannot_be_submitted_is_refused_with_its_name() {
         ),
         (
             vec!["--partition", "a\nb"],
-            "--partition: found `a\nb`, expected a value on one line",
+            "--partition: found `a\nb`, expected one word such as gpu",
+        ),
+        (
+            vec!["--memory", "32 G"],
+            "--memory: found `32 G`, expected one word such as 32G",
+        ),
+        (
+            vec!["--time", "2", "--notice", "120"],
+            "--notice: found 120 seconds, expected fewer than the 120 of --time 2",
         ),
         (
             vec!["--sbatch", "qos=low"],
@@ -133,7 +141,11 @@ fn what_cannot_be_submitted_is_refused_with_its_name() {
 }
 
 /// Fake commands of SLURM, by name and script.
-fn with_commands(checkout: &Checkout, commands: &[(&str, &str)], line: &[&str]) -> CommandOutput {
+pub fn with_commands(
+    checkout: &Checkout,
+    commands: &[(&str, &str)],
+    line: &[&str],
+) -> CommandOutput {
     for (name, text) in commands {
         checkout.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}\n"));
         let path = checkout.path(&format!("bin/{name}"));
@@ -144,7 +156,7 @@ fn with_commands(checkout: &Checkout, commands: &[(&str, &str)], line: &[&str]) 
     checkout.end(&mut command)
 }
 
-const SUBMIT: [&str; 5] = ["sweep", "submit", "trial", "fixture", "--slurm"];
+pub const SUBMIT: [&str; 5] = ["sweep", "submit", "trial", "fixture", "--slurm"];
 
 #[test]
 fn a_job_that_was_accepted_with_an_error_is_not_submitted_twice() {

@@ -75,7 +75,8 @@ impl Cluster {
 
     /// Submits the paper; returns the folder of the submission.
     fn submit(&self, checkout: &Checkout, options: &str) -> PathBuf {
-        let line = format!("--quiet sweep submit trial fixture --slurm {options}");
+        // With a GPU, although they compute on the CPU: so each node has as many jobs as it has GPUs.
+        let line = format!("--quiet sweep submit trial fixture --slurm --gpus 1 {options}");
         PathBuf::from(self.totune(checkout, &line).trim())
     }
 

@@ -55,7 +55,8 @@ impl Devices {
 
     /// Starts a worker for each device and waits for all; returns the worst of their exit codes.
     ///
-    /// A signal to stop is handed to every worker. One that ends early leaves its runs to the others.
+    /// A signal to stop is handed to every worker, and on Linux they stop when this process is gone. One that ends early leaves
+    /// its runs to the others.
     /// Where this process is itself one of several workers, each device takes a part of its share.
     pub fn run(&self, context: &Context, worker: Option<Shard>, selected: &[String]) -> Result<u8> {
         let stop = signals::stop_flag()?;
@@ -107,7 +108,7 @@ fn worst(codes: impl Iterator<Item = u8>) -> u8 {
     };
     // A worker that this process asked to end says so; whoever asked this process decides about its own code.
     let codes = codes.map(|code| match code {
-        exit::REQUEUE => exit::STOPPED,
+        exit::REQUEUE | exit::HUNG_UP => exit::STOPPED,
         code => code,
     });
     codes.max_by_key(severity).unwrap_or(exit::OK)
@@ -124,6 +125,8 @@ fn start(line: &[String], device: &str) -> Result<Child> {
     // Ctrl-C reaches the whole group of the terminal, and a second signal would end a worker at once.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    #[cfg(target_os = "linux")]
+    stop_with_parent(&mut command);
     let mut worker = command
         .spawn()
         .with_context(|| format!("{}: cannot be started", line[0]))?;
@@ -132,6 +135,32 @@ fn start(line: &[String], device: &str) -> Result<Child> {
         std::thread::spawn(move || relay(lines, &device));
     }
     Ok(worker)
+}
+
+/// Has the kernel ask a worker to stop when this process ends without doing so, as after `kill -9`: nobody would know of the
+/// worker any more.
+#[cfg(target_os = "linux")]
+fn stop_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let ask = move || {
+        // SAFETY: both take numbers only.
+        let (asked, now) = unsafe {
+            let asked = libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            (asked, libc::getppid())
+        };
+        if asked != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        // The parent may have ended before it was asked for; then no signal comes.
+        let is_left = u32::try_from(now) != Ok(parent);
+        if is_left {
+            return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only functions that are safe in a signal handler may be called; these are, and
+    // nothing is allocated.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, ask) };
 }
 
 /// Hands on the lines of a worker; JSON, which names the run, as it is.
@@ -197,5 +226,6 @@ mod tests {
         assert_eq!(worst_of(&[exit::SOME_FAILED, exit::ERROR]), exit::ERROR);
         assert_eq!(worst_of(&[exit::ERROR, exit::STOPPED]), exit::STOPPED);
         assert_eq!(worst_of(&[exit::REQUEUE, exit::OK]), exit::STOPPED);
+        assert_eq!(worst_of(&[exit::HUNG_UP, exit::OK]), exit::STOPPED);
     }
 }

@@ -26,6 +26,7 @@ Exit codes:
        printed)
   2    unknown name, no name, or a card that cannot be read
   75   ended by SIGTERM, SIGUSR1 or SIGUSR2; rerun the same command to resume
+  129  ended by SIGHUP, as when the terminal is closed; rerun the same command to resume
   130  interrupted by Ctrl-C; rerun the same command to resume";
 
 /// Fetch the files of datasets, verify them and put them where they belong

@@ -35,8 +35,8 @@ Examples:
 
 Every run has a log in its folder, runs/<ab>/<id>/run.log.
 An interrupted sweep resumes when the same command is run again; finished runs are kept, and the
-interrupted one resumes from its newest checkpoint. Ctrl-C, SIGTERM, SIGUSR1 and SIGUSR2 write one
-after the current step.
+interrupted one resumes from its newest checkpoint. Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2 and a
+closed terminal (SIGHUP, unless nohup has it ignored) write one after the current step.
 Several sweeps may work on one store: each run has one owner at a time.")]
 pub struct RunArgs {
     #[command(flatten)]
