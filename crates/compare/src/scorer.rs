@@ -173,8 +173,8 @@ impl Scorer {
     }
 }
 
-/// What a bootstrap cannot see: of that which happened in none of n examples, up to 3 in n are to be expected (the "rule of
-/// three", for 95 %). Without it two models that answer ten examples alike would be shown to be equal.
+/// Examples that may be otherwise although none of n was, for 95 % (the "rule of three"); a bootstrap cannot see them.
+/// Without it two models that answer ten examples alike would be shown to be equal.
 const UNSEEN: f64 = 3.0;
 
 /// A score or a difference of scores, with its 95 % confidence interval.

@@ -18,7 +18,7 @@ pub(crate) fn merged(mut notes: Vec<String>) -> Vec<String> {
         merge_reason(&mut notes, what, (NOT_YET, NOT_YET), MANY);
         // Names of arms say nothing to a reader.
         for (why, least) in [("no run has arm", 1), ("no run has", MANY)] {
-            merge_reason(&mut notes, what, (why, "never run"), least);
+            merge_reason(&mut notes, what, (why, "no run was made"), least);
         }
     }
     for (words, together) in [(YET, "no run yet on"), (NOT_RUN, "no run on")] {
@@ -84,7 +84,7 @@ mod tests {
             "empty, because not run yet: A; B, on C; F",
             "B: 1 diverged",
             "E: empty, because every run diverged or failed",
-            "empty, because never run: G",
+            "empty, because no run was made: G",
             "F: no line, because not run yet",
         ];
         assert_eq!(of(&many), expected);

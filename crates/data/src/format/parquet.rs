@@ -1,13 +1,14 @@
 //! Parquet: columns of text, numbers and booleans.
 
+use super::parquet_types::readable;
 use super::{FormatError, Table, Unit, parquet_lists, select};
-use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use ::parquet::basic::{ConvertedType, LogicalType};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::DataType;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
-use ::parquet::schema::types::{ColumnDescriptor, Type};
+use ::parquet::schema::types::Type;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -30,7 +31,7 @@ impl Parquet {
         &self,
         path: &Path,
         bytes: &[u8],
-        asked: Asked,
+        asked: Wanted,
     ) -> Result<Table<'static>, FormatError> {
         let error = |(row, problem)| FormatError {
             path: path.to_path_buf(),
@@ -46,12 +47,12 @@ impl Parquet {
 }
 
 /// The wanted columns, or all of them, and whether a column may be one of lists.
-type Asked<'a> = (Option<&'a [&'a str]>, &'a dyn Fn(&str) -> bool);
+type Wanted<'a> = (Option<&'a [&'a str]>, &'a dyn Fn(&str) -> bool);
 
 fn read(
     path: &Path,
     bytes: &[u8],
-    (wanted, is_list): Asked,
+    (wanted, is_list): Wanted,
 ) -> Result<Table<'static>, (usize, String)> {
     let broken = |problem: ParquetError| (1, format!("{problem}; expected parquet"));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
@@ -119,34 +120,6 @@ fn leaf(columns: &[::parquet::schema::types::ColumnDescPtr], field: &Type) -> Op
     let (leaf, column) = found.next()?;
     let flat = field.is_primitive() && column.max_rep_level() == 0 && found.next().is_none();
     (flat && readable(column)).then_some(leaf)
-}
-
-/// Returns whether a column's values are of a kind that is written as text in only one way.
-pub(super) fn readable(column: &ColumnDescriptor) -> bool {
-    let logical = column.logical_type_ref();
-    match column.physical_type() {
-        Physical::BOOLEAN | Physical::FLOAT | Physical::DOUBLE => logical.is_none(),
-        Physical::INT32 | Physical::INT64 => match logical {
-            None => !matches!(
-                column.converted_type(),
-                ConvertedType::DECIMAL
-                    | ConvertedType::DATE
-                    | ConvertedType::TIME_MILLIS
-                    | ConvertedType::TIME_MICROS
-                    | ConvertedType::TIMESTAMP_MILLIS
-                    | ConvertedType::TIMESTAMP_MICROS
-            ),
-            Some(logical) => matches!(logical, LogicalType::Integer { .. }),
-        },
-        Physical::BYTE_ARRAY => match logical {
-            None => column.converted_type() != ConvertedType::DECIMAL,
-            Some(logical) => matches!(
-                logical,
-                LogicalType::String | LogicalType::Enum | LogicalType::Json
-            ),
-        },
-        Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => false,
-    }
 }
 
 type Fields = Vec<Cow<'static, str>>;

@@ -1,6 +1,6 @@
 //! Sentences in parquet: a column of lists of words and one of lists of tags, as on the Hugging Face Hub.
 
-use super::parquet::readable;
+use super::parquet_types::readable;
 use super::{FormatError, Sentence, Sentences, Unit, select};
 use crate::columns::Columns;
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
