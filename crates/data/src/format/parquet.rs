@@ -1,6 +1,6 @@
 //! Parquet: columns of text, numbers and booleans.
 
-use super::parquet_types::readable;
+use super::parquet_types::{readable, told};
 use super::{FormatError, Table, Unit, parquet_lists, select};
 use ::parquet::basic::{ConvertedType, LogicalType};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -54,7 +54,7 @@ fn read(
     bytes: &[u8],
     (wanted, is_list): Wanted,
 ) -> Result<Table<'static>, (usize, String)> {
-    let broken = |problem: ParquetError| (1, format!("{problem}; expected parquet"));
+    let broken = |problem: ParquetError| (1, told(&problem));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let top = schema.root_schema().get_fields();
@@ -138,7 +138,7 @@ fn decode(group: &dyn RowGroupReader, leaf: usize) -> Result<Fields, (usize, Str
         ),
     };
     let optional = column.max_def_level() > 0;
-    let broken = |problem: ParquetError| (0, problem.to_string());
+    let broken = |problem: ParquetError| (0, told(&problem));
     match group.get_column_reader(leaf).map_err(broken)? {
         ColumnReader::BoolColumnReader(reader) => fields(reader, optional, |value| {
             Ok(Cow::Borrowed(if *value { "true" } else { "false" }))
@@ -188,7 +188,7 @@ fn fields<T: DataType>(
         let levels = optional.then_some(&mut present);
         let (rows, ..) = reader
             .read_records(ROWS, levels, None, &mut values)
-            .map_err(|problem| (fields.len(), problem.to_string()))?;
+            .map_err(|problem| (fields.len(), told(&problem)))?;
         if rows == 0 {
             return Ok(fields);
         }

@@ -1,6 +1,6 @@
 //! Sentences in parquet: a column of lists of words and one of lists of tags, as on the Hugging Face Hub.
 
-use super::parquet_types::readable;
+use super::parquet_types::{readable, told};
 use super::{FormatError, Sentence, Sentences, Unit, select};
 use crate::columns::Columns;
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -40,7 +40,7 @@ pub(super) fn read(
 
 fn sentences(bytes: &[u8], columns: &Columns, labelled: bool) -> Result<Vec<Sentence>, Problem> {
     let at = |row: usize| move |problem: String| (row, problem);
-    let broken = |row| move |problem: ParquetError| (row, format!("{problem}; expected parquet"));
+    let broken = |row| move |problem: ParquetError| (row, told(&problem));
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken(1))?;
     let words = columns.text.first();
     let label = labelled.then_some(columns.label.first());
@@ -127,7 +127,7 @@ pub(super) fn as_json(
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let broken = |row| move |problem: ParquetError| (row, format!("{problem}; expected parquet"));
+    let broken = |row| move |problem: ParquetError| (row, told(&problem));
     let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
     let schema = projection(file, &wanted).map_err(|problem| (1, problem))?;
     for (number, row) in (1..).zip(file.get_row_iter(Some(schema)).map_err(broken(1))?) {

@@ -1,6 +1,7 @@
-//! Types of parquet that are text in only one way.
+//! Types of parquet that are text in only one way, and errors of its reader in words.
 
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use ::parquet::errors::ParquetError;
 use ::parquet::schema::types::ColumnDescriptor;
 
 /// Returns whether a column's values are of a kind that is written as text in only one way.
@@ -28,5 +29,31 @@ pub(super) fn readable(column: &ColumnDescriptor) -> bool {
             ),
         },
         Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => false,
+    }
+}
+
+/// The words of an error; of a compression that is not built in, what helps.
+pub(super) fn told(error: &ParquetError) -> String {
+    let text = error.to_string();
+    match text.rsplit_once("Disabled feature at compile time: ") {
+        Some((_, codec)) => format!(
+            "compressed with {codec}, which is not read; write the file anew with zstd, Snappy, gzip or LZ4"
+        ),
+        None => format!("{text}; expected parquet"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compression_that_is_not_built_in_is_named() {
+        let error = |text: &str| told(&ParquetError::General(text.to_owned()));
+        assert_eq!(
+            error("Disabled feature at compile time: brotli"),
+            "compressed with brotli, which is not read; write the file anew with zstd, Snappy, gzip or LZ4"
+        );
+        assert_eq!(error("EOF"), "Parquet error: EOF; expected parquet");
     }
 }
