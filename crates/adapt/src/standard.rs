@@ -47,12 +47,14 @@ impl Standard {
         let mean = mean(scores);
         let squares = scores.iter().map(|score| (score - mean).powi(2));
         let sd = (squares.sum::<f64>() / scores.len() as f64).sqrt();
+        if scores.iter().all(|score| *score == scores[0]) {
+            return Ok(Self { mean, sd: 1.0 });
+        }
         ensure!(
-            sd == 0.0 || mean.abs() <= FAR * sd,
-            "found scores around {mean} that differ by {sd:.3} (standard deviation), which a model in single precision \
-             cannot tell apart; subtract a number near {mean:.0} from all of them"
+            mean.abs() <= FAR * sd,
+            "found scores around {mean} that differ by {sd:.3e} (standard deviation), which a model in single precision \
+             cannot tell apart; subtract a number near {mean} from all of them"
         );
-        let sd = if sd > 0.0 { sd } else { 1.0 };
         Ok(Self { mean, sd })
     }
 
@@ -167,9 +169,11 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("subtract a number near 1000000002"),
+                .contains("subtract a number near 1000000002 from"),
             "{error}"
         );
-        assert_eq!(standard(&[1e9; 3]).expect("alike").sd, 1.0);
+        for alike in [1e9, 0.1] {
+            assert_eq!(standard(&[alike; 3]).expect("alike").sd, 1.0);
+        }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use totune_adapt::{Found, Objective};
 use totune_data::{Dataset, Target, more_is_better};
-use totune_stats::paired_bootstrap_of;
+use totune_stats::{Interval, paired_bootstrap_of};
 
 use crate::predictions::Predictions;
 
@@ -120,11 +120,9 @@ impl Scorer {
         let bootstrap = paired_bootstrap_of(n, statistic, CHOOSING_ROUNDS, 0.95, 1);
         let interval = bootstrap.expect("some examples").interval;
         let (rounds, total) = sum.get();
-        Ok(Estimate {
-            value: total / rounds.max(1) as f64,
-            low: interval.low,
-            high: interval.high,
-        })
+        let Interval { low, high } = interval;
+        let value = total / rounds.max(1) as f64;
+        Ok(Estimate { value, low, high }.with_unseen(n, true))
     }
 
     /// The difference of the mean scores of two groups of models, as a paired bootstrap: the same examples for both, models
@@ -158,18 +156,8 @@ impl Scorer {
         };
         let bootstrap = paired_bootstrap_of(n, statistic, rounds, 0.95, 1);
         let interval = bootstrap.expect("some examples").interval;
-        let is_share = others.is_empty() && (value == 0.0 || value == 1.0);
-        let room = if interval.low < interval.high {
-            0.0
-        } else {
-            UNSEEN / n as f64
-        };
-        let [low, high] = [interval.low - room, interval.high + room];
-        Ok(Estimate {
-            value,
-            low: if is_share { low.max(0.0) } else { low },
-            high: if is_share { high.min(1.0) } else { high },
-        })
+        let Interval { low, high } = interval;
+        Ok(Estimate { value, low, high }.with_unseen(n, others.is_empty()))
     }
 }
 
@@ -189,6 +177,30 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The same with room for what `n` examples did not show, where an interval has no width: around a difference of two
+    /// models that answered all alike, and below a score of 1.
+    fn with_unseen(self, n: usize, is_score: bool) -> Self {
+        let room = UNSEEN / n as f64;
+        let Self { value, low, high } = self;
+        // The sums of equal scores may differ in their last digit.
+        if high - low > 1e-9 {
+            self
+        } else if !is_score {
+            Self {
+                value,
+                low: low - room,
+                high: high + room,
+            }
+        } else if value >= 1.0 {
+            Self {
+                low: low - room,
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+
     /// The same with another value, so much higher.
     pub(crate) fn shifted(self, by: f64) -> Self {
         let Self { value, low, high } = self;

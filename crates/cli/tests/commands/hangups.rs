@@ -4,7 +4,7 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -57,10 +57,8 @@ fn under_nohup_a_run_outlives_its_terminal() {
 
 /// The process that starts a worker, which has begun the only run.
 fn parent(checkout: &Checkout, id: &str) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_totune"));
-    command.arg("--project").arg(checkout.path("")).args(RUN);
+    let mut command = checkout.command(&RUN);
     command.args(["--devices", DEVICE]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let parent = spawn(command, libc::SIG_DFL);
     wait_for_progress(checkout, id, &[]);
     parent

@@ -16,27 +16,30 @@ fn scripts(checkout: &Checkout, options: &[&str]) -> [String; 2] {
 }
 
 #[test]
-fn a_part_of_a_grid_is_collected_although_the_rest_is_missing() {
+fn a_part_of_a_grid_is_collected_only_where_that_is_asked_for() {
     let checkout = Checkout::new();
     for (options, ends) in [
         (vec![], " collect trial fixture\n"),
         (vec!["--retry-failed"], " collect trial fixture\n"),
         (vec!["--partial"], " collect trial fixture --partial\n"),
         (
-            vec!["--experiment", "tune"],
+            vec!["--arm", "full", "--partial"],
             " collect trial fixture --partial\n",
         ),
-        (vec!["--arm", "full"], " collect trial fixture --partial\n"),
     ] {
         let [_, collect] = scripts(&checkout, &options);
         assert!(collect.contains(ends), "{options:?}: {collect}");
     }
+    // It would replace the tables of the whole grid.
     let id = checkout.ids().remove(0);
-    let [_, collect] = scripts(&checkout, &["--only", &id]);
-    assert!(
-        collect.contains(" collect trial fixture --partial\n"),
-        "{collect}"
-    );
+    for part in [["--experiment", "tune"], ["--arm", "full"], ["--only", &id]] {
+        let paths = checkout.succeed(&[&SUBMIT[..], &["--dry-run"], &part].concat());
+        let names: Vec<&str> = paths
+            .lines()
+            .filter_map(|path| path.rsplit('/').next())
+            .collect();
+        assert_eq!(names, ["runs.sh"], "{part:?}");
+    }
 }
 
 #[test]

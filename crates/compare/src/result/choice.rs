@@ -43,11 +43,14 @@ pub(crate) fn choose(
         .filter(|&at| rows[at].part.is_none())
         .collect();
     let score = |at: usize| rows[at].row.deciding().unwrap_or(f64::NEG_INFINITY);
-    let best = candidates.iter().copied();
-    let Some(best) = best.max_by(|&a, &b| score(a).total_cmp(&score(b))) else {
+    let seconds = |at: usize| rows[at].row.train_seconds.unwrap_or(f64::INFINITY);
+    let order = |&a: &usize, &b: &usize| {
+        let by_score = score(a).total_cmp(&score(b));
+        by_score.then(seconds(b).total_cmp(&seconds(a)))
+    };
+    let Some(best) = candidates.iter().copied().max_by(order) else {
         return Ok(None);
     };
-    let seconds = |at: usize| rows[at].row.train_seconds.unwrap_or(f64::INFINITY);
     let mut chosen = best;
     for &at in candidates.iter().filter(|&&at| at != best) {
         let found = scorer.difference(&rows[at].on_dev, &rows[best].on_dev)?;

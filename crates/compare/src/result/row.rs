@@ -10,7 +10,7 @@ use crate::predictions::Predictions;
 use crate::race::candidate::Candidate;
 use crate::runner::Runner;
 use crate::scorer::{Estimate, Scorer};
-use crate::strategies::Entrant;
+use crate::strategies::{Entrant, epochs};
 use crate::trial::TrialResult;
 
 /// A floor or a strategy.
@@ -42,6 +42,9 @@ pub struct Row {
     pub seeds: usize,
     /// Passes over the training examples.
     pub epochs: usize,
+    /// The most epochs that the strategy is trained for.
+    #[serde(skip)]
+    pub(crate) most_epochs: usize,
     /// Training examples.
     pub examples: usize,
     /// Median seconds of training one model.
@@ -83,7 +86,8 @@ impl Row {
             (_, true) => format!("{words} after the same time"),
             (false, false) => words,
         };
-        let is_short = (1..enough_epochs(self.examples)).contains(&self.epochs);
+        let enough = enough_epochs(self.examples).min(self.most_epochs);
+        let is_short = (1..enough).contains(&self.epochs);
         Some(if self.is_strategy && is_short {
             let epochs = counted(self.epochs, "epoch");
             format!("{words} after {epochs}, too few to judge it by")
@@ -109,12 +113,14 @@ impl Row {
     pub(crate) fn of_entrant(entrant: Entrant, runner: &Runner, note: Option<String>) -> Self {
         let strategy = entrant.strategy;
         let suffix = runner.suffix(entrant);
+        let encoder = runner.encoder(entrant);
         Self {
             name: runner.name(entrant),
             title: format!("{}{suffix}", strategy.advice()),
             noun: format!("{}{suffix}", strategy.noun()),
             is_strategy: true,
-            encoder: Some(runner.encoder(entrant).card.name.clone()),
+            encoder: Some(encoder.card.name.clone()),
+            most_epochs: *epochs(strategy, encoder.n_layers()).end(),
             note,
             ..Self::default()
         }
@@ -237,6 +243,7 @@ mod tests {
             name: "full".into(),
             is_strategy: true,
             examples: 160,
+            most_epochs: 30,
             epochs,
             difference: Some(Estimate {
                 value: -0.3,
@@ -251,6 +258,11 @@ mod tests {
             row(5).relation(0.01).unwrap(),
             "loses 0.300 after 5 epochs, too few to judge it by"
         );
+        let all_there_are = Row {
+            most_epochs: 5,
+            ..row(5)
+        };
+        assert_eq!(all_there_are.relation(0.01).unwrap(), "loses 0.300");
         let words = Row {
             is_strategy: false,
             ..row(5)

@@ -77,11 +77,22 @@ fn read(
             }
         }
     }
-    let mut of_lists = parquet_lists::as_json(&file, &lists)?;
-    let names = columns.iter().map(|(name, _)| name).chain(&lists);
+    let (mut names_of_lists, mut of_lists) = (Vec::new(), Vec::new());
+    for name in lists {
+        match (parquet_lists::as_json(&file, &name), wanted) {
+            (Ok(fields), _) => {
+                names_of_lists.push(name);
+                of_lists.push(fields.into_iter());
+            }
+            // Such as one with nulls in its lists.
+            (Err(_), None) => unread.push(name),
+            (Err(problem), Some(_)) => return Err(problem),
+        }
+    }
+    let names = columns.iter().map(|(name, _)| name).chain(&names_of_lists);
     let mut table = Table::new(path, Unit::Row, names.cloned().collect());
     table.leave_unread(unread);
-    let n_columns = columns.len() + lists.len();
+    let n_columns = columns.len() + names_of_lists.len();
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(broken)?;
         let start = table.n_rows() + 1;

@@ -101,7 +101,7 @@ fn projection(file: &SerializedFileReader<Bytes>, wanted: &[&str]) -> Result<Typ
         .map_err(|problem| problem.to_string())
 }
 
-/// Whether a column has lists of strings or integers.
+/// Whether a column has lists of strings or integers, and nothing else in them.
 pub(super) fn is_list(columns: &[ColumnDescPtr], field: &Type) -> bool {
     let mut found = columns
         .iter()
@@ -109,39 +109,38 @@ pub(super) fn is_list(columns: &[ColumnDescPtr], field: &Type) -> bool {
     let (Some(column), None) = (found.next(), found.next()) else {
         return false;
     };
-    let is_marked = field.get_basic_info().converted_type() == ConvertedType::LIST
-        || field.get_basic_info().logical_type_ref() == Some(&LogicalType::List);
-    let is_text = matches!(
-        column.physical_type(),
-        Physical::BYTE_ARRAY | Physical::INT32 | Physical::INT64
-    );
-    is_marked && column.max_rep_level() == 1 && is_text && readable(column)
+    let info = field.get_basic_info();
+    let is_marked = info.converted_type() == ConvertedType::LIST
+        || info.logical_type_ref() == Some(&LogicalType::List);
+    // The list, what repeats, and its elements; a struct would be one level more.
+    let is_flat = column.path().parts().len() == 3 && column.max_rep_level() == 1;
+    let is_text = match column.physical_type() {
+        Physical::INT32 | Physical::INT64 => true,
+        Physical::BYTE_ARRAY => {
+            column.logical_type_ref().is_some() || column.converted_type() == ConvertedType::UTF8
+        }
+        _ => false,
+    };
+    is_marked && is_flat && is_text && readable(column)
 }
 
-/// The fields of columns of lists, as JSON; no value is an empty field.
+/// The fields of a column of lists, as JSON; no value is an empty field.
 pub(super) fn as_json(
     file: &SerializedFileReader<Bytes>,
-    names: &[String],
-) -> Result<Vec<std::vec::IntoIter<Cow<'static, str>>>, Problem> {
-    let mut fields = vec![Vec::new(); names.len()];
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
+    name: &str,
+) -> Result<Vec<Cow<'static, str>>, Problem> {
+    let mut fields = Vec::new();
     let broken = |row| move |problem: ParquetError| (row, told(&problem));
-    let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
-    let schema = projection(file, &wanted).map_err(|problem| (1, problem))?;
+    let schema = projection(file, &[name]).map_err(|problem| (1, problem))?;
     for (number, row) in (1..).zip(file.get_row_iter(Some(schema)).map_err(broken(1))?) {
         let row = row.map_err(broken(number))?;
-        for (name, fields) in names.iter().zip(&mut fields) {
-            let found = row.get_column_iter().find(|(column, _)| *column == name);
-            let field = match found.map(|(_, field)| field) {
-                None | Some(Field::Null) => String::new(),
-                Some(field) => json(name, field).map_err(|problem| (number, problem))?,
-            };
-            fields.push(Cow::Owned(field));
-        }
+        let field = match row.get_column_iter().next() {
+            None | Some((_, Field::Null)) => String::new(),
+            Some((_, field)) => json(name, field).map_err(|problem| (number, problem))?,
+        };
+        fields.push(Cow::Owned(field));
     }
-    Ok(fields.into_iter().map(Vec::into_iter).collect())
+    Ok(fields)
 }
 
 /// A list as JSON: integers as numbers, all else as strings.

@@ -64,8 +64,8 @@ fn groups(labels: &[String]) -> BTreeMap<String, Vec<&str>> {
         let words = label
             .split_whitespace()
             .map(|word| match word.parse::<f64>() {
-                Ok(number) => number.to_string(),
-                Err(_) => word.to_lowercase(),
+                Ok(number) if number.is_finite() => number.to_string(),
+                _ => word.to_lowercase(),
             });
         let words: Vec<String> = words.collect();
         groups.entry(words.join(" ")).or_default().push(label);

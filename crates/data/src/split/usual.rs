@@ -170,7 +170,7 @@ impl LabelledFiles {
             split.and_then(|split| seen_note(&self.train, name, split))
         };
         let is_test = self.dev.is_some() && self.test.is_none();
-        let dev_is_test = "There is a file for dev and none for test: its examples are the test examples, and dev is held out of train.";
+        let dev_is_test = "There is a file for dev and none with labels for test: its examples are the test examples, and dev is held out of train.";
         let notes = [
             left_out(self.n_left_out, self.no_label.as_deref()),
             is_test.then(|| dev_is_test.to_owned()),

@@ -285,8 +285,8 @@ impl Source {
             // The first text of a file without a header would be lost as its name.
             ensure!(
                 text.contains(only) || only.split_whitespace().count() <= 4,
-                "{}: found one column whose first line is `{only}`, expected its name there, such as `{}`; texts without one \
-                 can be the lines of a .txt file",
+                "{}: found one column whose first line is `{only}`, expected its name there, such as `{}`; if it is the name, \
+                 give it with --text, and texts without one can be the lines of a .txt file",
                 self.fields.shown,
                 text.join(",")
             );

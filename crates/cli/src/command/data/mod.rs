@@ -130,7 +130,7 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
         let beside = files_of_splits(&file).into_iter().map(|(_, path)| path);
         let added = beside.filter(is_new).map(|path| {
             format!(
-                "{} is not in the card, so it is not used; `totune data new {} --replace` adds it",
+                "{} is not in the card, so it is not used; a new draft says whether it can be: `totune data new {} --replace`, which replaces what was edited",
                 path.display(),
                 quoted_for_shell(what)
             )

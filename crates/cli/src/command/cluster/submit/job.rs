@@ -112,12 +112,12 @@ impl SubmitArgs {
         Ok(command)
     }
 
-    /// The command that collects; it needs no device. What was not submitted is missing then.
+    /// The command that collects; it needs no device.
     fn collect(&self, context: &Context) -> Result<Vec<String>> {
         let mut command = jobs::program(context)?;
         let (paper, profile) = self.which.named(context)?;
         command.extend(["collect".to_string(), paper, profile]);
-        if self.partial || self.which.is_part() {
+        if self.partial {
             command.push("--partial".to_string());
         }
         Ok(command)

@@ -18,6 +18,9 @@ use crate::context::Context;
 use crate::exit;
 use crate::interval::Checkpointing;
 
+/// Name of the stage that collects.
+const COLLECT: &str = "collect";
+
 /// Submit the missing runs of a paper's profile to SLURM, as an array of workers and a job that collects
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -146,9 +149,14 @@ impl SubmitArgs {
                 0 => String::new(),
                 jobs => format!(", then {jobs} for what waits for a search"),
             };
+            let last = if self.collects() {
+                ", then one that collects"
+            } else {
+                "; none collects a part of the grid without --partial"
+            };
             let ids: Vec<&str> = record.jobs().collect();
             eprintln!(
-                "{first} jobs for the runs{search}, then one that collects: {}",
+                "{first} jobs for the runs{search}{last}: {}",
                 ids.join(", ")
             );
         }
@@ -168,7 +176,7 @@ impl SubmitArgs {
         let arrays = arrays.into_iter().filter(|(_, tasks)| *tasks > 0);
         let stages = arrays
             .map(|(stage, tasks)| (stage, Some(tasks)))
-            .chain([("collect", None)]);
+            .chain(self.collects().then_some((COLLECT, None)));
         let write = |(stage, tasks)| {
             let job = self.job(context, folder, stage, tasks)?;
             let path = folder.join(format!("{stage}.sh"));
@@ -176,6 +184,12 @@ impl SubmitArgs {
             Ok((job.name, path))
         };
         stages.map(write).collect()
+    }
+
+    /// Whether a job collects in the end. Of a part of the grid only where that is asked for: it replaces earlier tables, which
+    /// may have more.
+    fn collects(&self) -> bool {
+        self.partial || !self.which.is_part()
     }
 
     /// Numbers of jobs for the runs and for those that wait for a search; `None`, and said, where nothing is to be done.
@@ -208,7 +222,7 @@ impl SubmitArgs {
     }
 }
 
-/// Submits scripts, of which the last one collects, and records their jobs.
+/// Submits scripts, and records their jobs.
 fn submit(
     slurm: &Slurm,
     scripts: &[(String, PathBuf)],
@@ -217,16 +231,15 @@ fn submit(
 ) -> Result<()> {
     // Before the first job, so that a full disk is found before there are jobs that it cannot name.
     record.write(folder)?;
-    for (at, (name, script)) in scripts.iter().enumerate() {
-        // The last one collects, after all arrays; an array begins when the one before it has ended.
-        let is_last = at + 1 == scripts.len();
+    for (name, script) in scripts {
+        // An array begins when the one before it has ended, and what collects after all of them.
         let id = match slurm.submit(script, name, &record.arrays) {
             Err(error) if !record.arrays.is_empty() => {
                 return Err(error.context(go_on(record)));
             }
             submitted => submitted?,
         };
-        if is_last {
+        if name.ends_with(&format!("-{COLLECT}")) {
             record.collect = Some(id);
         } else {
             record.arrays.push(id);
@@ -248,7 +261,7 @@ fn submit(
 fn go_on(record: &Submission) -> String {
     let Submission { paper, profile, .. } = record;
     format!(
-        "jobs {} were accepted before and go on (`totune sweep cancel {paper} {profile}` ends them; `totune collect {paper} {profile}` collects once they have ended)",
+        "jobs {} were accepted before and go on (`totune sweep cancel {paper} {profile}` ends them; `totune collect {paper} {profile}`, with --partial for a part of the grid, collects once they have ended)",
         record.arrays.join(", ")
     )
 }
