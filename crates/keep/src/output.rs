@@ -34,7 +34,7 @@ impl Layout {
             "--out: `{}`, but --json writes JSON lines; expected a name that ends in .jsonl",
             out.display()
         );
-        let is_delimited = matches!(kind, Kind::Csv(_) | Kind::Tsv | Kind::Lines);
+        let is_delimited = matches!(kind, Kind::Csv(_) | Kind::Tsv | Kind::Parquet | Kind::Lines);
         let known = ["", "csv", "tsv", "txt", "json", "jsonl", "ndjson"];
         ensure!(
             json || !is_delimited || known.contains(&end),
@@ -55,6 +55,8 @@ impl Layout {
             (Kind::Json, _) | (_, "json" | "jsonl" | "ndjson") => Self::Jsonl,
             (Kind::Words, _) => Self::Words,
             (_, "tsv") => Self::Delimited(b'\t'),
+            (Kind::Parquet, "csv") => Self::Delimited(b','),
+            (Kind::Parquet, _) => Self::Jsonl,
             (Kind::Csv(separator), _) => Self::Delimited(separator.unwrap_or(b',')),
             (Kind::Tsv, "" | "txt") => Self::Delimited(b'\t'),
             (Kind::Tsv | Kind::Lines, _) => Self::Delimited(b','),
@@ -154,7 +156,14 @@ impl<'a> Sink<'a> {
                 .iter()
                 .try_for_each(|field| writer.write_field(field))?,
             Row::Line(text) => writer.write_field(text)?,
-            Row::Object(_) | Row::Sentence(_) => {}
+            // Of parquet, whose objects have all columns.
+            Row::Object(object) => {
+                for name in &self.header {
+                    let value = object.get(name)?.unwrap_or_default();
+                    writer.write_field(field(&value))?;
+                }
+            }
+            Row::Sentence(_) => {}
         }
         writer.write_field(shown(&prediction.predicted, self.labels))?;
         if self.added.len() > 1 {
@@ -211,6 +220,15 @@ impl<'a> Sink<'a> {
             }
         }
         Ok(writeln!(out)?)
+    }
+}
+
+/// A value as a field: a text without its quotes, nothing where there is no value, and all else as JSON.
+fn field(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 

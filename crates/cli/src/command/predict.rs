@@ -34,8 +34,9 @@ Examples:
 
 Every row comes out as it went in, with the label in the column `predicted` and the probability of
 each label in `p_<label>`; a number or tags only in `predicted`. JSON objects get `predicted` and
-`probabilities` as their last keys, words in columns (.conll) the tag as the last column. A row with
-an empty text is predicted like any other.
+`probabilities` as their last keys, words in columns (.conll) the tag as the last column; rows of
+parquet come out as JSON objects, or as the fields of a .csv or .tsv. A row with an empty text is
+predicted like any other.
 
 Where words are tagged, a text (a line of a .txt, or a string in JSON) is divided into words at
 white space. A .txt with as many columns on every line, and blank lines between groups of lines,
@@ -87,9 +88,9 @@ pub struct Evaluate {
 struct What {
     /// Folder that `totune train` saved
     model: PathBuf,
-    /// File with the rows: .csv, .tsv, .jsonl, .json, .txt or .conll, each also as .gz or .zst; `-` for standard input
+    /// File with the rows: .csv, .tsv, .jsonl, .json, .parquet, .txt or .conll, each also as .gz or .zst; `-` for standard input
     file: PathBuf,
-    /// Format of the file: csv, tsv, json (objects, one a line or in an array), lines (a text each) or words (a word
+    /// Format of the file: csv, tsv, json (objects, one a line or in an array), parquet, lines (a text each) or words (a word
     /// each, a blank line between sentences) [default: from its name]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Kind>,
@@ -222,28 +223,28 @@ impl Predict {
             eprintln!("interrupted after {} rows{how}", ended.rows);
             return Ok(exit::STOPPED);
         }
-        note_empty(ended.empty, "predicted", global.quiet);
-        note_full(ended.full, &model, global.quiet);
+        note_empty((ended.empty, source.unit()), "predicted", global.quiet);
+        note_full((ended.full, source.unit()), &model, global.quiet);
         Ok(exit::OK)
     }
 }
 
 /// Warns about rows without text, which are rarely intended.
-fn note_empty(empty: RowCount, done: &str, quiet: bool) {
+fn note_empty((empty, unit): (RowCount, &str), done: &str, quiet: bool) {
     if empty.rows > 0 && !quiet {
         let (rows, first) = (empty.rows, empty.first);
         eprintln!(
-            "note: an empty text in {rows} rows, first on line {first}; they were {done} like any other"
+            "note: an empty text in {rows} rows, first on {unit} {first}; they were {done} like any other"
         );
     }
 }
 
 /// Warns about texts that the model may not have read to their ends.
-fn note_full(full: RowCount, model: &SavedModel, quiet: bool) {
+fn note_full((full, unit): (RowCount, &str), model: &SavedModel, quiet: bool) {
     if full.rows > 0 && !quiet {
         let (rows, first, most) = (full.rows, full.first, model.manifest.input.max_length);
         eprintln!(
-            "note: texts that fill the {most} tokens that the model reads: {rows}, the first on line {first}; what follows in \
+            "note: texts that fill the {most} tokens that the model reads: {rows}, the first on {unit} {first}; what follows in \
              them, if anything, was not read (--max-length sets the number of tokens)"
         );
     }
@@ -265,8 +266,8 @@ impl Evaluate {
         if let Some(note) = left_out(found.unlabelled, None).filter(|_| !global.quiet) {
             eprintln!("{note}");
         }
-        note_empty(found.empty, "scored", global.quiet);
-        note_full(found.full, &model, global.quiet);
+        note_empty((found.empty, source.unit()), "scored", global.quiet);
+        note_full((found.full, source.unit()), &model, global.quiet);
         let labels = model.manifest.task.labels();
         if json {
             let scores: serde_json::Map<_, _> = found

@@ -10,6 +10,7 @@ mod jsonl;
 mod jsonl_lists;
 mod parquet;
 mod parquet_lists;
+mod parquet_rows;
 mod parquet_types;
 mod sentences;
 mod stream;

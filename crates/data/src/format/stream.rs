@@ -3,8 +3,9 @@
 
 use super::delimited::Scan as Records;
 use super::json_array::Scan as Elements;
-use super::{FormatError, Quotes};
-use crate::contents::{encoding, no_character, reader};
+use super::parquet_rows::ParquetRows;
+use super::{FormatError, Quotes, Unit};
+use crate::contents::{encoding, no_character, reader, uncompressed};
 use anyhow::{Context, Result};
 use encoding_rs::{Decoder, DecoderResult, UTF_8};
 use std::io::{BufRead, Read};
@@ -21,8 +22,10 @@ pub struct TextStream {
     /// The name of the file in errors.
     path: PathBuf,
     bytes: Box<dyn Read>,
-    /// The expected kind of bytes, for errors.
-    expected: &'static str,
+    /// The expected kind of bytes, for errors that do not say it.
+    expected: Option<&'static str>,
+    /// What it is counted in.
+    unit: Unit,
     decoder: Decoder,
     /// The decoded text; from `at` on it has not been handed out yet.
     text: String,
@@ -55,7 +58,8 @@ impl TextStream {
         Ok(Self {
             path: path.to_path_buf(),
             bytes,
-            expected,
+            expected: Some(expected),
+            unit: Unit::Line,
             decoder,
             text: String::new(),
             at: 0,
@@ -63,6 +67,21 @@ impl TextStream {
             ended: false,
             array: (false, false),
         })
+    }
+
+    /// The rows of the parquet file `path`, a JSON object on each line, and the names of its columns.
+    ///
+    /// # Errors
+    /// When it is no parquet file.
+    pub fn parquet(path: &Path) -> Result<(Self, Vec<String>)> {
+        let rows = ParquetRows::open(path)?;
+        let columns = rows.columns().to_vec();
+        // Without the ending of a compression, which is undone by now.
+        let mut stream = Self::new(&uncompressed(path), rows.into_lines(), None)?;
+        stream.path = path.to_path_buf();
+        stream.expected = None;
+        stream.unit = Unit::Row;
+        Ok((stream, columns))
     }
 
     /// Whole lines from where it stands, as many as a piece has, or all that are left; they stay where they are.
@@ -164,7 +183,10 @@ impl TextStream {
             .take(wanted as u64)
             .read_to_end(&mut bytes);
         if let Err(error) = read {
-            let problem = format!("{error}; expected {}", self.expected);
+            let problem = match self.expected {
+                Some(expected) => format!("{error}; expected {expected}"),
+                None => error.to_string(),
+            };
             return Err(self.error_at_end(problem));
         }
         self.ended = bytes.len() < wanted;
@@ -192,7 +214,12 @@ impl TextStream {
     }
 
     fn error(&self, line: usize, problem: String) -> FormatError {
-        FormatError::on_line(&self.path, line, problem)
+        FormatError {
+            path: self.path.clone(),
+            unit: self.unit,
+            line,
+            problem,
+        }
     }
 }
 

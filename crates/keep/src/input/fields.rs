@@ -14,6 +14,8 @@ use super::words::WordLines;
 pub(crate) struct Fields {
     /// Name of the file in error messages.
     pub shown: String,
+    /// What a place in it is counted in, for the same.
+    pub unit: &'static str,
     pub text: Vec<Column>,
     pub second: Vec<Column>,
     /// The column of labels, or one of 0 and 1 for each label; empty where none are read.
@@ -257,7 +259,7 @@ impl Fields {
 
     /// An error message about a row.
     pub fn at(&self, record: &Record, problem: &str) -> anyhow::Error {
-        anyhow!("{}: line {}: {problem}", self.shown, record.line)
+        anyhow!("{}: {} {}: {problem}", self.shown, self.unit, record.line)
     }
 
     /// An error message about a word of a row, from 0.

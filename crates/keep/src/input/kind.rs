@@ -16,6 +16,8 @@ pub enum Kind {
     Tsv,
     /// JSON objects: one per line, or one array of them.
     Json,
+    /// Rows of parquet, which are read as JSON objects.
+    Parquet,
     /// One text per line.
     Lines,
     /// One word per line, followed by its annotations, with a blank line after each sentence.
@@ -30,9 +32,10 @@ impl FromStr for Kind {
             "csv" => Self::Csv(None),
             "tsv" => Self::Tsv,
             "json" | "jsonl" => Self::Json,
+            "parquet" => Self::Parquet,
             "lines" => Self::Lines,
             "words" => Self::Words,
-            _ => return Err("expected csv, tsv, json, lines or words".to_string()),
+            _ => return Err("expected csv, tsv, json, parquet, lines or words".to_string()),
         })
     }
 }
@@ -51,12 +54,9 @@ impl Kind {
             "json" | "jsonl" | "ndjson" => Self::Json,
             "txt" => Self::Lines,
             "conll" | "bio" | "iob" => Self::Words,
-            "parquet" => bail!(
-                "{}: parquet is read by `train` and `compare` only; expected the rows as .csv, .tsv or .jsonl",
-                path.display()
-            ),
+            "parquet" => Self::Parquet,
             _ => bail!(
-                "{}: the name does not say how the file is laid out; expected .csv, .tsv, .jsonl, .json, .txt or .conll, each also with .gz or .zst behind it, or --format",
+                "{}: the name does not say how the file is laid out; expected .csv, .tsv, .jsonl, .json, .parquet, .txt or .conll, each also with .gz or .zst behind it, or --format",
                 path.display()
             ),
         })

@@ -1,4 +1,4 @@
-//! Files whose rows are streamed one by one: delimited text, JSON lines, lines of text, columns of words.
+//! Files whose rows are streamed one by one: delimited text, JSON lines, parquet, lines of text, columns of words.
 
 mod fields;
 mod kind;
@@ -28,7 +28,7 @@ pub struct Source {
     kind: Kind,
     text: TextStream,
     rows: Rows,
-    /// Names of the columns of delimited text.
+    /// Names of the columns of delimited text and of parquet.
     header: Vec<String>,
     /// Handling of fields beyond the last column.
     extra: Extra,
@@ -97,7 +97,7 @@ impl Source {
         let shown_as = shown.display();
         ensure!(
             tags_words || kind != Kind::Words,
-            "{shown_as}: the model reads texts, expected csv, tsv, json or lines"
+            "{shown_as}: the model reads texts, expected csv, tsv, json, parquet or lines"
         );
         ensure!(
             !tags_words || !matches!(kind, Kind::Csv(_) | Kind::Tsv),
@@ -105,6 +105,20 @@ impl Source {
              JSON with a text or a list of words in each object (.jsonl or .json), or a word on each line (.conll, or \
              --format words)"
         );
+        if kind == Kind::Parquet {
+            ensure!(
+                !from_stdin,
+                "standard input: parquet is read from its end, expected the name of a file"
+            );
+            let (text, columns) = TextStream::parquet(path)?;
+            return Self::new(
+                text,
+                (shown, kind, columns),
+                &reading.columns,
+                manifest,
+                labelled,
+            );
+        }
         let bytes: Box<dyn BufRead> = if from_stdin {
             Box::new(BufReader::new(stdin()))
         } else {
@@ -121,12 +135,18 @@ impl Source {
         } else {
             kind
         };
-        Self::new(text, (shown, kind), &reading.columns, manifest, labelled)
+        Self::new(
+            text,
+            (shown, kind, Vec::new()),
+            &reading.columns,
+            manifest,
+            labelled,
+        )
     }
 
     fn new(
         mut text: TextStream,
-        (shown, kind): (&Path, Kind),
+        (shown, kind, header): (&Path, Kind, Vec<String>),
         columns: &Columns,
         manifest: &Manifest,
         labelled: bool,
@@ -134,7 +154,7 @@ impl Source {
         let head = text.head()?;
         let (kind, rows) = match kind {
             Kind::Json if head.trim_start().starts_with('[') => (kind, Rows::Array),
-            Kind::Json | Kind::Lines | Kind::Words => (kind, Rows::Lines),
+            Kind::Json | Kind::Parquet | Kind::Lines | Kind::Words => (kind, Rows::Lines),
             Kind::Csv(_) | Kind::Tsv => {
                 let end = if kind == Kind::Tsv { "tsv" } else { "csv" };
                 let (guessed, mut quotes) = guess::fields(head, end)?;
@@ -168,9 +188,10 @@ impl Source {
             kind,
             text,
             rows,
-            header: Vec::new(),
+            header,
             fields: Fields {
                 shown: shown.display().to_string(),
+                unit: if kind == Kind::Parquet { "row" } else { "line" },
                 text: Vec::new(),
                 second: Vec::new(),
                 label: Vec::new(),
@@ -337,7 +358,12 @@ impl Source {
         self.kind
     }
 
-    /// Names of the columns of delimited text; `text` for lines of text.
+    /// What its rows are counted in, in messages: `row` or `line`.
+    pub fn unit(&self) -> &'static str {
+        self.fields.unit
+    }
+
+    /// Names of the columns of delimited text and of parquet; `text` for lines of text.
     pub(crate) fn header(&self) -> Vec<String> {
         match self.kind {
             Kind::Lines => vec!["text".to_string()],

@@ -57,7 +57,7 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
             "h.conll",
             "a O\n",
             false,
-            "the model reads texts, expected csv, tsv, json or lines",
+            "the model reads texts, expected csv, tsv, json, parquet or lines",
         ),
         (
             "i.bin",

@@ -3,6 +3,7 @@
 mod inputs;
 mod interruptions;
 mod layouts;
+mod parquet;
 mod scores;
 
 use std::fs;
