@@ -94,16 +94,14 @@ fn flex() -> Chosen {
 #[cfg(feature = "tch")]
 mod libtorch {
     use super::*;
+    use totune_doctor::libtorch_release;
 
     pub const BUILT_IN: bool = true;
-    /// The release that the setup installs and that the binary is linked against.
-    const VERSION: &str = "2.11.0";
-
     pub fn cpu(threads: usize) -> Result<Chosen> {
         set_threads(threads);
         Ok(Chosen {
             device: Device::libtorch(),
-            name: format!("cpu (LibTorch {VERSION})"),
+            name: format!("cpu (LibTorch {})", libtorch_release()),
         })
     }
 
@@ -122,8 +120,8 @@ mod libtorch {
         };
         set_threads(threads);
         let name = match gpu_name(index) {
-            Some(model) => format!("cuda:{index} ({model}, LibTorch {VERSION})"),
-            None => format!("cuda:{index} (LibTorch {VERSION})"),
+            Some(model) => format!("cuda:{index} ({model}, LibTorch {})", libtorch_release()),
+            None => format!("cuda:{index} (LibTorch {})", libtorch_release()),
         };
         Ok(Chosen {
             device: device.clone(),

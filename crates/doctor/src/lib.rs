@@ -22,6 +22,8 @@ use totune_sweep::{Project, Roots};
 
 pub use grid::Grid;
 pub use libtorch::libraries as libtorch_libraries;
+#[cfg(feature = "tch")]
+pub use libtorch::release as libtorch_release;
 
 /// The state of a part of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -52,6 +52,15 @@ fn loaded() -> Option<PathBuf> {
     Some(libraries()?.parent()?.to_path_buf())
 }
 
+/// The release of the LibTorch in this process, such as `2.11.0`; the one that the set-up installs where it is not known.
+#[cfg(feature = "tch")]
+pub fn release() -> String {
+    let found = loaded().and_then(|folder| version(&folder));
+    let found = found.unwrap_or_else(|| WANTED.to_owned());
+    // Without the device that it is built for: `2.11.0+cu130`.
+    found.split('+').next().unwrap_or(WANTED).to_owned()
+}
+
 /// The folder with the libraries of the LibTorch in this process. `None` without LibTorch, and where the system does not say
 /// what a process has loaded.
 pub fn libraries() -> Option<PathBuf> {
