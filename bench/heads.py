@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from side import CASE, serve, synthetic, torch_version
+from side import CASE, Values, serve, synthetic, torch_version
 
 PERSPECTIVES, LABELS, OUTPUT = 20, 2, {"bimpm": 200, "depth-gated": 768, "augmented": 768}
 SCALE = 0.1
@@ -38,8 +38,11 @@ class SyntheticWeights:
 
 
 def cosine(u, v, weight):
-    """Of `weight * u` and `weight * v` under each perspective, [batch, seq, perspectives]."""
-    return F.cosine_similarity(u.unsqueeze(2) * weight, v.unsqueeze(2) * weight, dim=3)
+    """Of `weight * u` and `weight * v` under each perspective, [batch, seq, perspectives], by products with the squared
+    weights, so that no tensor has all of tokens, perspectives and hidden units."""
+    squared = (weight * weight).t()
+    sizes = ((u * u) @ squared) * ((v * v) @ squared)
+    return (u * v) @ squared / sizes.clamp_min(1e-16).sqrt()
 
 
 class Bimpm(nn.Module):
@@ -148,23 +151,24 @@ def make_step(case):
 
         def scores():
             with torch.inference_mode():
-                return model(a, b).square().mean().item()
+                return [model(a, b).square().mean().item()]
 
         return scores
     a.requires_grad_()
     b.requires_grad_()
+    values = Values()
 
     def train():
         loss = model(a, b).square().mean()
         value = loss.item()
         loss.backward()
-        assert a.grad is not None
+        found = values.of(value, a, list(model.parameters()))
         a.grad = b.grad = None
         model.zero_grad(set_to_none=True)
-        return value
+        return found
 
     return train
 
 
 torch.set_num_threads(CASE["threads"])
-serve(torch_version(), make_step(CASE), lambda loss: [loss])
+serve(torch_version(), make_step(CASE), list)

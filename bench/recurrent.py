@@ -8,7 +8,7 @@ pairs of tags, one step for each word, as it is usually done.
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from side import CASE, serve, synthetic, torch_version
+from side import CASE, Values, serve, synthetic, torch_version
 
 
 class Crf:
@@ -64,19 +64,20 @@ def lstm_step(case, train):
 
         def step():
             with torch.inference_mode():
-                return states().square().mean().item()
+                return [states().square().mean().item()]
 
         return step
     x.requires_grad_()
+    values = Values()
 
     def step():
         loss = states().square().mean()
         value = loss.item()
         loss.backward()
-        assert x.grad is not None
+        found = values.of(value, x, list(model.parameters()))
         x.grad = None
         model.zero_grad(set_to_none=True)
-        return value
+        return found
 
     return step
 
@@ -91,30 +92,30 @@ def crf_step(case, train):
 
         def step():
             with torch.inference_mode():
-                paths = crf.decode(emissions, mask)
-            return paths
+                return crf.decode(emissions, mask)
 
         return step
     gold = (torch.arange(batch * seq) * 7 % tags).view(batch, seq)
     crf.transitions.requires_grad_()
     emissions.requires_grad_()
+    values = Values()
 
     def step():
         loss = -crf.log_likelihood(emissions, gold, mask).mean()
         value = loss.item()
         loss.backward()
-        assert emissions.grad is not None
+        found = values.of(value, emissions, [crf.transitions])
         emissions.grad = crf.transitions.grad = None
-        return value
+        return found
 
     return step
 
 
 def values(last):
-    """The loss, or a number that tells paths apart."""
-    if isinstance(last, list):
+    """What sides are compared by; of paths a number that tells them apart."""
+    if isinstance(last[0], list):
         return [sum((i + 1) * tag for path in last for i, tag in enumerate(path))]
-    return [last]
+    return last
 
 
 torch.set_num_threads(CASE["threads"])

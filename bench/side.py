@@ -44,8 +44,38 @@ def synthetic(shape, offset, scale):
     import torch
 
     n = torch.Size(shape).numel()
-    parts = ((torch.arange(n, dtype=torch.float64) + offset) * 0.6180339887498949).frac()
+    # The factors of crates/bench/src/synthetic.rs; 32 bits are kept of each product.
+    x = (torch.arange(n) + offset) & 0xFFFFFFFF
+    x = ((x ^ (x >> 16)) * 0x7FEB352D) & 0xFFFFFFFF
+    x = ((x ^ (x >> 15)) * 0x846CA68B) & 0xFFFFFFFF
+    parts = (x ^ (x >> 16)).double() / 2**32
     return ((parts * 2 - 1) * scale).float().view(shape)
+
+
+class Values:
+    """What sides of training are compared by, as in crates/bench/src/recurrent/squares.rs: the loss, and of the first step the
+    sums of squares of the gradients of input and weights."""
+
+    def __init__(self):
+        self.squares = None
+
+    def of(self, loss, x, weights):
+        if self.squares is None:
+            sums = [sum(float(tensor.grad.square().sum()) for tensor in tensors) for tensors in ([x], weights)]
+            self.squares = sums
+        return [loss, *self.squares]
+
+
+def named(model):
+    """Gives `model` the weights that our side has, as `NamedWeights` in crates/bench/src/synthetic.rs makes them."""
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            name, offset = name.removeprefix("bert."), 0
+            for byte in name.encode():
+                offset = (offset * 31 + byte) % 1_000_003
+            parameter.copy_(synthetic(parameter.shape, offset, 0.05) + name.endswith("LayerNorm.weight"))
 
 
 def bert_config(shape, **more):

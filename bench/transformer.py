@@ -8,17 +8,19 @@ import json
 import torch
 from transformers import BertForMaskedLM, BertForSequenceClassification, __version__
 
-from side import CASE, bert_config, serve
+from side import CASE, bert_config, named, serve
 
 # One token in so many is predicted in masked language modelling, as `Step::MASKED` in crates/bench/src/transformer/mod.rs.
 MASKED = 7
+# Losses that are compared, as `COMPARED` in crates/bench/src/transformer/steps.rs.
+COMPARED = 3
 
 
 def synthetic(case):
     """A batch without padding, and its labels."""
     shape = (case["batch"], case["seq"])
-    generator = torch.Generator().manual_seed(2)
-    ids = torch.randint(1000, case["shape"]["vocab"], shape, generator=generator)
+    words = case["shape"]["vocab"] - 1000
+    ids = 1000 + torch.arange(shape[0] * shape[1]).view(shape) * 7919 % words
     inputs = {
         "input_ids": ids,
         "token_type_ids": torch.zeros_like(ids),
@@ -26,7 +28,7 @@ def synthetic(case):
     }
     if case["head"] == "masked-lm":
         return inputs, ids.flatten()[::MASKED]
-    return inputs, torch.randint(0, 2, (case["batch"],), generator=generator)
+    return inputs, torch.arange(case["batch"]) % 2
 
 
 def read(path):
@@ -65,8 +67,8 @@ def partly_trained(model, trained):
 def prepared(case):
     """The versions of what takes the steps, and a function that takes one."""
     shape = case["shape"]
-    named = case.get("device", "cpu")
-    device = torch.device(named if named.startswith("cuda") else "cpu")
+    place = case.get("device", "cpu")
+    device = torch.device(place if place.startswith("cuda") else "cpu")
     torch.set_num_threads(case["threads"])
     torch.manual_seed(1)
     config = bert_config(
@@ -77,7 +79,8 @@ def prepared(case):
     config._attn_implementation = "sdpa"
     masked = case["head"] == "masked-lm"
     model = BertForMaskedLM(config) if masked else BertForSequenceClassification(config)
-
+    if not masked:
+        named(model)
     if case["recomputed"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if case["trained"] != "all":
@@ -103,13 +106,19 @@ def prepared(case):
     batches = itertools.cycle([moved(batch) for batch in batches])
     autocast = torch.autocast(device.type, dtype=torch.bfloat16, enabled=case["dtype"] == "bf16-mixed")
 
+    # What sides are compared by: the losses of the first steps, or the logits of the first one.
+    first = []
     if case["mode"] == "inference":
         model.eval()
 
         def step():
             inputs, _ = next(batches)
             with torch.inference_mode(), autocast:
-                return forward(inputs).argmax(1).sum().item()
+                logits = forward(inputs)
+                logits.argmax(1).sum().item()
+            if not first:
+                first.extend(logits.flatten().tolist())
+            return first
     else:
         model.train()
         fused = {"fused": True} if case["optimizer"] == "fused" else {}
@@ -121,14 +130,16 @@ def prepared(case):
             with autocast:
                 logits = forward(inputs)
                 loss = torch.nn.functional.cross_entropy(logits, labels)
-            value = loss.item()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+            value = loss.item()
+            if len(first) < COMPARED:
+                first.append(value)
             if device.type == "cuda":
                 torch.cuda.synchronize(device)  # else the next step would pay for this one
-            return value
+            return first
 
     versions = f"torch {torch.__version__}, transformers {__version__}"
     if device.type == "cuda":
@@ -141,4 +152,4 @@ def prepared(case):
 
 
 if __name__ == "__main__":
-    serve(*prepared(CASE))
+    serve(*prepared(CASE), list)

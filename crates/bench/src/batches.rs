@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burn::tensor::{Device, Int, Tensor};
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 use totune_data::{BatchPlan, Encoded, Padded, Target, Tokenizer};
 use totune_model::TokenBatch;
 
@@ -39,6 +38,8 @@ pub struct TaskBatches {
     pub task: &'static str,
     /// Examples in a batch.
     pub size: usize,
+    /// How they were made: of texts in shuffled order, or of texts of similar length.
+    pub order: &'static str,
     /// The file that has them.
     pub file: PathBuf,
     /// Number of batches.
@@ -47,21 +48,18 @@ pub struct TaskBatches {
     pub tokens: usize,
 }
 
-/// Some batches of each of `tasks`, named with their examples in a batch, and the folder with their files. Tasks whose files are missing are left out, each
-/// with a line that says so.
-///
-/// # Errors
-/// When no folder can be made.
+/// Some batches of each of `tasks`, named with their examples in a batch, in files in `folder`. Tasks whose files are
+/// missing are left out, each with a line that says so.
 pub fn of_tasks(
     desk: &Desk,
     tasks: &[(&'static str, usize)],
     bucketing: bool,
-) -> Result<(Vec<TaskBatches>, TempDir)> {
-    let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
+    folder: &Path,
+) -> Vec<TaskBatches> {
     let mut all = Vec::new();
     for &(task, size) in tasks {
         let plan = BatchPlan { size, bucketing };
-        match write(desk, task, &plan, scratch.path()) {
+        match write(desk, task, &plan, folder) {
             Ok(batches) => all.push(batches),
             Err(why) => {
                 let why = format!("{why:#}");
@@ -71,7 +69,7 @@ pub fn of_tasks(
             }
         }
     }
-    Ok((all, scratch))
+    all
 }
 
 /// Writes some batches of `task` into `folder`, spread evenly from the shortest to the longest.
@@ -103,11 +101,17 @@ fn write(desk: &Desk, task: &'static str, plan: &BatchPlan, folder: &Path) -> Re
     let chosen = spread(&lengths, plan);
     let batches = chosen.iter().map(|batch| batch.iter().map(row).collect());
     let batches: Vec<Vec<Row>> = batches.collect();
-    let file = folder.join(format!("{task}-{}.json", plan.size));
+    let order = if plan.bucketing {
+        "bucketed"
+    } else {
+        "shuffled"
+    };
+    let file = folder.join(format!("{task}-{}-{order}.json", plan.size));
     fs::write(&file, serde_json::to_vec(&batches)?)?;
     Ok(TaskBatches {
         task,
         size: plan.size,
+        order,
         file,
         n: batches.len(),
         tokens: batches.iter().flatten().map(|row| row.ids.len()).sum(),

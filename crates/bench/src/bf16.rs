@@ -120,8 +120,9 @@ fn inputs(desk: &Desk) -> Result<(Vec<Input>, Option<tempfile::TempDir>)> {
         Input::synthetic("MiniLM", 128, Head::Classifier, Shape::MINI_LM),
         Input::synthetic("6 x 256 masked LM", 128, Head::MaskedLm, masked),
     ];
-    let (tasks, scratch) =
-        batches::of_tasks(desk, &batches::TASKS.map(|task| (task, BATCH)), true)?;
+    let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
+    let tasks = batches::TASKS.map(|task| (task, BATCH));
+    let tasks = batches::of_tasks(desk, &tasks, true, scratch.path());
     inputs.extend(tasks.into_iter().map(|batches| Input {
         name: format!("MiniLM, {}, {BATCH} bucketed", batches.task),
         seq: 0,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use totune_adapt::Dtype;
 
+use crate::results::titled;
 use crate::target::Target;
 
 /// All cases of a benchmark, and the texts of its page.
@@ -187,6 +188,11 @@ impl Case {
         }
     }
 
+    /// Its name with its threads, which selects it.
+    pub fn titled(&self) -> String {
+        titled(&self.name, self.threads)
+    }
+
     /// The same case, with `per_lap` of `unit` in a lap.
     pub fn counting(mut self, per_lap: usize, unit: &str) -> Self {
         self.unit = Some(Unit {
@@ -210,8 +216,7 @@ impl Case {
 }
 
 impl Comparison {
-    /// Rows and columns of the plain product on a CPU: more than any matrix of the encoders that are timed, so that none of
-    /// them can be faster for its size.
+    /// Rows and columns of the plain product on a CPU: enough that its speed no longer rises with its size.
     pub const SQUARE: usize = 2048;
     /// Rows and columns of the plain product next to tiny cases.
     pub(crate) const TINY_SQUARE: usize = 64;

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::comparison::Measure;
-use crate::results::Results;
+use crate::results::{Outcome, Results};
+
+/// The fewest laps of a median without a remark.
+const FEWEST: usize = 3;
 
 /// The table of all goals, empty where there are none.
 pub fn table(results: &Results) -> String {
@@ -25,9 +28,9 @@ pub fn table(results: &Results) -> String {
         let (words, goal) = target.shown();
         let found = outcome.found(target);
         let reached = match found.map(|found| target.is_reached(found)) {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "",
+            Some(true) => format!("yes{}", few_laps(outcome)),
+            Some(false) => "**no**".to_string(),
+            None => String::new(),
         };
         let shown = |found| figure(found, goal, target.is_reached(found));
         let found = found.map_or("not measured".to_string(), shown);
@@ -38,6 +41,17 @@ pub fn table(results: &Results) -> String {
         );
     }
     text
+}
+
+/// A remark on a case whose medians are of fewer laps than can tell a disturbance from the rest.
+fn few_laps(outcome: &Outcome) -> String {
+    let laps = outcome.sides.iter().map(|timing| timing.seconds.len());
+    // Calls of operators are counted, not timed.
+    match laps.filter(|&laps| laps > 0).min() {
+        Some(1) => ", of 1 lap".to_string(),
+        Some(laps) if laps < FEWEST => format!(", of {laps} laps"),
+        _ => String::new(),
+    }
 }
 
 /// A figure with two decimals, or with as many more as tell it from a goal that is missed.
@@ -52,7 +66,7 @@ mod tests {
     use totune_model::fused::Calls;
 
     use super::*;
-    use crate::results::{Outcome, Timing};
+    use crate::results::Timing;
     use crate::target::Target;
 
     /// A step of 1e9 multiplications and additions in 0.1 s where the plain product has 12.5 GFLOP/s.

@@ -61,7 +61,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
 pub fn work(case: &Step, worker: &Worker) -> Result<()> {
     let mut steps = Steps::new(case, &worker.machine.device)?;
     let step = || {
-        let ((), calls) = without_cpu_kernels(|| observed(|| steps.step()));
+        let (_, calls) = without_cpu_kernels(|| observed(|| steps.step()));
         Ok(Calls::by_name(&calls))
     };
     answer_with(&worker.machine.device_name, step, |operators| LastWords {

@@ -38,7 +38,7 @@ pub fn markdown(results: &Results) -> String {
     if results.measure == Measure::Time {
         text.push_str(&threads_and_load(results));
     }
-    for line in versions(results) {
+    for line in measured(results).into_iter().chain(versions(results)) {
         let _ = writeln!(text, "{line}");
     }
     for note in &results.notes {
@@ -48,7 +48,8 @@ pub fn markdown(results: &Results) -> String {
         return text + &counted::tables(results);
     }
     text.push_str(
-        "Each side runs in a process of its own while the others sleep; rounds alternate; medians are over all laps after the warm-up.\n\
+        "Each side runs in a process of its own while the others sleep; rounds alternate; medians are over all laps after the warm-up. \
+         `spread` is half of the distance between the quartiles of the laps, as a share of the median.\n\
          A ratio above 1 means that the side in the heading is faster.\n",
     );
     text.push_str(&products(results));
@@ -106,6 +107,30 @@ fn products(results: &Results) -> String {
     )
 }
 
+/// When and at which commits cases were measured, where that was recorded, and which were not.
+fn measured(results: &Results) -> Vec<String> {
+    let mut all: Vec<(String, usize)> = Vec::new();
+    for outcome in results.outcomes.iter().filter(|one| !one.day.is_empty()) {
+        let (hash, changed) = match outcome.commit.strip_suffix('+') {
+            Some(hash) => (hash, " with changes"),
+            None => (outcome.commit.as_str(), ""),
+        };
+        let short = hash.get(..8).unwrap_or("unknown");
+        let when = format!("on {} at commit {short}{changed}", outcome.day);
+        match all.iter_mut().find(|(other, _)| *other == when) {
+            Some((_, cases)) => *cases += 1,
+            None => all.push((when, 1)),
+        }
+    }
+    let lines = all.into_iter().map(|(when, cases)| {
+        let s = if cases == 1 { "" } else { "s" };
+        format!("Measured {when}: {cases} case{s}.")
+    });
+    let missing = results.missing();
+    let missing = (!missing.is_empty()).then(|| format!("Not measured: {}.", missing.join("; ")));
+    lines.chain(missing).collect()
+}
+
 fn versions(results: &Results) -> Vec<String> {
     let mut all = Vec::new();
     for timing in results.outcomes.iter().flat_map(|outcome| &outcome.sides) {
@@ -130,7 +155,7 @@ fn table(results: &Results) -> TextTable {
 
     let mut head = vec!["case".to_string()];
     head.extend(several.then(|| "#threads".to_string()));
-    head.extend(["side".to_string(), "#median".to_string()]);
+    head.extend(["side", "#median", "#laps", "#spread"].map(str::to_string));
     head.extend(unit.map(|unit| format!("#{}/s", unit.name)));
     let multiplies = outcomes.iter().any(|outcome| outcome.flop.is_some());
     if multiplies {
@@ -150,6 +175,7 @@ fn table(results: &Results) -> TextTable {
             }];
             row.extend(several.then(|| outcome.threads.to_string()));
             row.extend([timing.side.clone(), seconds(timing.median())]);
+            row.extend([timing.seconds.len().to_string(), spread(&timing.seconds)]);
             if unit.is_some() {
                 let rate = |unit: &Unit| format!("{:.0}", unit.per_lap / timing.median());
                 row.push(outcome.unit.as_ref().map_or(String::new(), rate));
@@ -174,6 +200,16 @@ fn table(results: &Results) -> TextTable {
         }
     }
     table
+}
+
+/// Half of the distance between the quartiles of the laps, as a share of the median; empty for a single lap.
+fn spread(laps: &[f64]) -> String {
+    let quartiles = totune_stats::quartiles(laps);
+    let half = (quartiles[3] - quartiles[1]) / 2.0;
+    match laps.len() {
+        0 | 1 => String::new(),
+        _ => format!("{:.0} %", half / quartiles[2] * 100.0),
+    }
 }
 
 /// The time of a side divided by the baseline's; empty for baselines themselves.
@@ -232,6 +268,8 @@ mod tests {
         let outcome = Outcome {
             case: "tiny".to_string(),
             threads: 2,
+            day: "2026-11-30".to_string(),
+            commit: format!("{:040}+", 7),
             load: Some(0.25),
             unit: Some(Unit {
                 name: "tokens".to_string(),
@@ -250,6 +288,7 @@ mod tests {
             square: Comparison::SQUARE,
             machine: Machine::default(),
             outcomes: vec![outcome],
+            cases: vec!["tiny, 2 threads".to_string(), "large, 1 thread".to_string()],
             appendix: String::new(),
         }
     }
@@ -261,15 +300,17 @@ mod tests {
             "# A title",
             "Threads of each side: 2.",
             "Load average before the cases: 0.2 to 0.2.",
+            "Measured on 2026-11-30 at commit 00000000 with changes: 1 case.",
+            "Not measured: large, 1 thread.",
             "Side: python = python 1.0.",
             "A note.",
-            "| case | side | median | tokens/s | GFLOP/s | of the product | peak memory | score | side / totune |",
-            "|---|---|--:|--:|--:|--:|--:|--:|--:|",
-            "| tiny | totune | 200.0 ms | 500 | 10 | 50 % | 5 MB |  |  |",
-            "|  | python | 400.0 ms | 250 | 5 | 25 % | 5 MB | 0.5123 | 2.00 |",
-            "| tiny | 2 | totune faster than python | 1.50 | 2.00 | yes |",
+            "| case | side | median | laps | spread | tokens/s | GFLOP/s | of the product | peak memory | score | side / totune |",
+            "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+            "| tiny | totune | 200.0 ms | 2 | 0 % | 500 | 10 | 50 % | 5 MB |  |  |",
+            "|  | python | 400.0 ms | 3 | 13 % | 250 | 5 | 25 % | 5 MB | 0.5123 | 2.00 |",
+            "| tiny | 2 | totune faster than python | 1.50 | 2.00 | yes, of 2 laps |",
             "| tiny | 2 | totune faster than python | 4.00 | 2.00 | **no** |",
-            "| tiny | 2 | totune, share of the product | 0.40 | 0.50 | yes |",
+            "| tiny | 2 | totune, share of the product | 0.40 | 0.50 | yes, of 2 laps |",
         ] {
             assert!(
                 page.lines().any(|found| found == line),

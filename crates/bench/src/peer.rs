@@ -21,6 +21,9 @@ const LARGER: (usize, usize) = (32, 128);
 const SMALL_BATCHES: (&str, usize) = ("cola", 16);
 /// Rows and tokens of a batch of long texts.
 const LONG: [usize; 2] = [8, 512];
+/// Largest difference between the logits of the sides, or between their losses in the first three steps, and as a share of
+/// them. A loss falls by about a thousand times as much in a step.
+const AGREES: f64 = 1e-5;
 /// Goal of training, against PyTorch with fused AdamW.
 const TRAINING: f64 = 1.1;
 /// Goal of inference, against PyTorch.
@@ -43,9 +46,11 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     let mut comparison = Comparison::new("totune next to PyTorch + transformers", &["totune"]).note(
         "f32. Training: forward, loss, backward, clipping by the global norm, AdamW over all parameters. \
          `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`. `pytorch-tuned` is \
-         `pytorch-fused` with glibc told to keep freed memory, as totune tells it.\n\
+         the faster of them with glibc told to keep freed memory, as totune tells it, and `pytorch-compiled` that with `torch.compile`.\n\
+         Without dropout all sides have the same weights and batches, and their logits, or their losses in the first three steps, agree to 1e-5.\n\
          `recomputed`: the backward pass computes inner results of layers again, in PyTorch by `gradient_checkpointing_enable`.\n\
-         `shuffled`: texts of a task in shuffled order, padded to the longest of each batch on every side; padding is not counted as tokens.\n\
+         `shuffled`: texts of a task in shuffled order, `bucketed`: texts of similar length together. PyTorch pads each batch to its longest text and \
+         computes the padding too, totune leaves it out; it is not counted as tokens.\n\
          `memory by formula` of training is the peak memory of the program after a tiny step, measured, and the bytes of weights, moments and \
          activations, counted from the shape (`crates/bench/src/memory.rs`). `tensors by formula` are the latter alone, `tensors` the most bytes of \
          tensors that were alive at once, counted where LibTorch allocates them.",
@@ -59,10 +64,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
                     ..Step::training(shape, [batch, seq], desk.threads)
                 };
                 let name = format!("{name}, batch {batch} x {seq}, {title}");
-                let mut case = Case::new(name, desk.threads, sides(&step)?)
-                    .counting(batch * seq, "tokens")
-                    .multiplying(step.flop());
-                case.targets = vec![faster(mode)];
+                let mut case = case(desk, name, &step)?.counting(batch * seq, "tokens");
                 if mode == Mode::Train && (batch, seq) == LARGER {
                     case.targets.push(Target::product("totune", of_product));
                 }
@@ -74,14 +76,14 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
         comparison.cases.push(long(desk, recomputed)?);
     }
     if !desk.tiny {
-        let usual = batches::TASKS.map(|task| (task, BATCH)).into_iter();
-        let tasks: Vec<_> = usual.chain([SMALL_BATCHES]).collect();
-        let (tasks, scratch) = batches::of_tasks(desk, &tasks, false)?;
-        for batches in &tasks {
-            for (mode, dropout, title) in [MODES[1], MODES[2]] {
-                comparison
-                    .cases
-                    .push(shuffled(desk, batches, mode, dropout, title)?);
+        let scratch = tempfile::Builder::new().prefix("totune-bench").tempdir()?;
+        let usual = batches::TASKS.map(|task| (task, BATCH));
+        let tasks: Vec<_> = usual.into_iter().chain([SMALL_BATCHES]).collect();
+        let mut all = batches::of_tasks(desk, &tasks, false, scratch.path());
+        all.extend(batches::of_tasks(desk, &usual, true, scratch.path()));
+        for batches in &all {
+            for mode in [MODES[1], MODES[2]] {
+                comparison.cases.push(real(desk, batches, mode)?);
             }
         }
         comparison.scratch = Some(scratch);
@@ -102,20 +104,14 @@ fn long(desk: &Desk, recomputed: bool) -> Result<Case> {
     };
     let how = if recomputed { ", recomputed" } else { "" };
     let name = format!("{name}, batch {batch} x {seq}, {}{how}", MODES[1].2);
-    let mut case = Case::new(name, desk.threads, sides(&step)?)
-        .counting(batch * seq, "tokens")
-        .multiplying(step.flop());
-    case.targets = vec![faster(Mode::Train)];
-    Ok(case)
+    Ok(case(desk, name, &step)?.counting(batch * seq, "tokens"))
 }
 
-/// A MiniLM on texts of a task in shuffled order.
-fn shuffled(
+/// A MiniLM on texts of a task.
+fn real(
     desk: &Desk,
     batches: &TaskBatches,
-    mode: Mode,
-    dropout: f64,
-    title: &str,
+    (mode, dropout, title): (Mode, f64, &str),
 ) -> Result<Case> {
     let step = Step {
         mode,
@@ -124,12 +120,21 @@ fn shuffled(
         ..Step::training(Shape::MINI_LM, [batches.size, 0], desk.threads)
     };
     let name = format!(
-        "MiniLM, {}, {} shuffled, {title}",
-        batches.task, batches.size
+        "MiniLM, {}, {} {}, {title}",
+        batches.task, batches.size, batches.order
     );
-    let mut case = Case::new(name, desk.threads, sides(&step)?).counting(batches.tokens, "tokens");
+    let mut case = case(desk, name, &step)?.counting(batches.tokens, "tokens");
     case.steps = Steps::Lap(batches.n);
-    case.targets = vec![faster(mode)];
+    Ok(case)
+}
+
+/// The case of a step, with its goal. Without dropout its sides compute the same thing.
+fn case(desk: &Desk, name: String, step: &Step) -> Result<Case> {
+    let mut case = Case::new(name, desk.threads, sides(step)?).multiplying(step.flop());
+    if step.dropout == 0.0 {
+        case = case.agreeing(AGREES, AGREES);
+    }
+    case.targets = vec![faster(step.mode)];
     Ok(case)
 }
 
@@ -147,20 +152,28 @@ const KEPT_MEMORY: [(&str, &str); 1] = [(
     "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=18446744073709551615",
 )];
 
-/// Ours, and PyTorch's with each AdamW where there is training, the faster one also with our setting of the allocator.
+/// Ours, and PyTorch's: with each AdamW where there is training, with our setting of the allocator, and compiled where all
+/// batches have one shape.
 fn sides(step: &Step) -> Result<Vec<SideSpec>> {
+    let python = |name, step: &Step| SideSpec::python(name, "transformer.py", step);
     let default = Step {
         optimizer: "default".to_string(),
         ..step.clone()
     };
     let mut sides = vec![
         SideSpec::ours("totune", "transformer", step)?,
-        SideSpec::python("pytorch", "transformer.py", &default)?,
+        python("pytorch", &default)?,
     ];
     if step.mode == Mode::Train {
-        let fused = |name| SideSpec::python(name, "transformer.py", step);
-        sides.push(fused("pytorch-fused")?);
-        sides.push(fused("pytorch-tuned")?.with(&KEPT_MEMORY));
+        sides.push(python("pytorch-fused", step)?);
+    }
+    sides.push(python("pytorch-tuned", step)?.with(&KEPT_MEMORY));
+    if step.batches.is_none() && !step.recomputed {
+        let compiled = Step {
+            compiled: true,
+            ..step.clone()
+        };
+        sides.push(python("pytorch-compiled", &compiled)?.with(&KEPT_MEMORY));
     }
     Ok(sides)
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use totune_model::fused::Calls;
 
-use crate::comparison::{Comparison, Measure, Unit};
+use crate::comparison::{Case, Comparison, Measure, Unit};
 use crate::machine::Machine;
 use crate::target::Target;
 
@@ -33,6 +33,9 @@ pub struct Results {
     pub machine: Machine,
     /// Cases in the order in which they were first measured.
     pub outcomes: Vec<Outcome>,
+    /// All cases of the benchmark, with their threads, whether they were measured or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<String>,
     /// Markdown below the table.
     #[serde(default)]
     pub appendix: String,
@@ -45,6 +48,12 @@ pub struct Outcome {
     pub case: String,
     /// Threads of every side.
     pub threads: usize,
+    /// The day on which it was measured, such as `2026-11-30`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub day: String,
+    /// The commit of the checkout, with `+` where it had changes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
     /// Load average when it began; work of others makes timings approximate.
     #[serde(default)]
     pub load: Option<f64>,
@@ -107,6 +116,11 @@ impl Outcome {
         self.sides.iter().find(|timing| timing.side == name)
     }
 
+    /// Its name with its threads, which selects it.
+    pub fn titled(&self) -> String {
+        titled(&self.case, self.threads)
+    }
+
     /// GFLOP/s of a side, where the arithmetic of a lap is counted.
     pub fn gflops(&self, timing: &Timing) -> Option<f64> {
         Some(self.flop? / timing.median() / 1e9)
@@ -136,6 +150,12 @@ impl Outcome {
     }
 }
 
+/// The name of a case with its threads, which selects it.
+pub fn titled(case: &str, threads: usize) -> String {
+    let s = if threads == 1 { "" } else { "s" };
+    format!("{case}, {threads} thread{s}")
+}
+
 impl Results {
     /// The results of a new run, with those in `folder` of other cases that were measured on the same machine.
     ///
@@ -151,6 +171,7 @@ impl Results {
             square: comparison.square,
             machine: Machine::here(),
             outcomes: Vec::new(),
+            cases: comparison.cases.iter().map(Case::titled).collect(),
             appendix: comparison.appendix.clone(),
         };
         let file = folder.join(format!("{benchmark}.json"));
@@ -176,6 +197,13 @@ impl Results {
         serde_json::from_str(&text).with_context(|| {
             format!("{shown}: found something else, expected results of this benchmark; remove it to start over")
         })
+    }
+
+    /// The cases that were not measured on this machine.
+    pub fn missing(&self) -> Vec<&str> {
+        let measured: Vec<String> = self.outcomes.iter().map(Outcome::titled).collect();
+        let cases = self.cases.iter().filter(|case| !measured.contains(case));
+        cases.map(String::as_str).collect()
     }
 
     /// Puts an outcome in the place of an earlier one of the same case, or behind all others.

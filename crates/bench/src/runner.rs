@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use totune_stats::quartiles;
-use totune_sweep::load_average;
+use totune_sweep::{code, load_average, timestamp};
 
 use crate::benchmark::Benchmark;
 use crate::comparison::{Case, Measure, SideSpec, Steps};
@@ -33,7 +33,8 @@ impl Desk {
         let mut comparison = benchmark.comparison(self)?;
         let wanted =
             |name: &str| self.only.is_empty() || self.only.iter().any(|only| name.contains(only));
-        comparison.cases.retain(|case| wanted(&titled(case)));
+        let mut results = Results::begin(benchmark.name, &comparison, &self.out)?;
+        comparison.cases.retain(|case| wanted(&case.titled()));
         ensure!(
             !comparison.cases.is_empty(),
             "--only: found no case of `{}` with {} in its name",
@@ -42,11 +43,10 @@ impl Desk {
         );
         if self.tiny {
             let note = "Tiny cases: they show that the benchmark works, whatever sizes are named below; their times mean nothing.";
-            comparison.notes.insert(0, note.to_string());
+            results.notes.insert(0, note.to_string());
         }
-        let mut results = Results::begin(benchmark.name, &comparison, &self.out)?;
         for case in &comparison.cases {
-            eprintln!("{}", titled(case));
+            eprintln!("{}", case.titled());
             let mut outcome = self.measure(case, rounds, comparison.square)?;
             if comparison.measure == Measure::Operators {
                 outcome.load = None;
@@ -126,6 +126,8 @@ impl Desk {
         Ok(Outcome {
             case: case.name.clone(),
             threads: case.threads,
+            day: timestamp().chars().take(10).collect(),
+            commit: code(&self.project.root),
             load,
             unit: case.unit.clone(),
             flop: case.flop,
@@ -199,12 +201,6 @@ impl Desk {
         }
         Ok(per_round)
     }
-}
-
-/// The name of a case with its threads, which selects it.
-fn titled(case: &Case) -> String {
-    let s = if case.threads == 1 { "" } else { "s" };
-    format!("{}, {} thread{s}", case.name, case.threads)
 }
 
 /// Takes the number of `steps` of each side, `chunk` at a time in turns, so that a disturbance of the machine affects

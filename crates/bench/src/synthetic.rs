@@ -7,13 +7,22 @@ use rand_chacha::rand_core::Rng;
 use totune_data::stream;
 use totune_model::Weights;
 
-/// Numbers between `-scale` and `scale` that every side makes alike (`synthetic` in `bench/side.py`): the fractional
-/// parts of multiples of the golden section.
+/// Numbers between `-scale` and `scale` that every side makes alike (`synthetic` in `bench/side.py`): hashes of their
+/// places. Numbers in a simpler order would add up in products of matrices, until softmax has denormal results, which
+/// Intel's processors multiply many times slower.
 pub fn synthetic(n: usize, offset: usize, scale: f64) -> Vec<f32> {
-    let part = |i: usize| ((i + offset) as f64 * 0.618_033_988_749_894_9).fract();
-    (0..n)
-        .map(|i| ((part(i) * 2.0 - 1.0) * scale) as f32)
-        .collect()
+    let value = |i: usize| {
+        let part = f64::from(mixed((i + offset) as u32)) / (f64::from(u32::MAX) + 1.0);
+        ((part * 2.0 - 1.0) * scale) as f32
+    };
+    (0..n).map(value).collect()
+}
+
+/// A hash whose bits all depend on all of `x`.
+fn mixed(x: u32) -> u32 {
+    let x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+    let x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+    x ^ (x >> 16)
 }
 
 /// Weights that every side makes alike: the values of each tensor continue the sequence of the one before.
@@ -34,6 +43,30 @@ impl Weights for SyntheticWeights {
         let n = shape.iter().product();
         let values = synthetic(n, self.taken, self.scale);
         self.taken += n;
+        Ok(TensorData::new(values, shape.to_vec()))
+    }
+}
+
+/// Weights that every side makes alike, in whatever order it takes them: the place of a tensor in the sequence is a
+/// hash of its name in transformers' checkpoint (`named` in `bench/side.py`).
+pub struct NamedWeights;
+
+impl NamedWeights {
+    /// As in the released BERT, whose weights are about as large.
+    const SCALE: f64 = 0.05;
+}
+
+impl Weights for NamedWeights {
+    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorData> {
+        let hash = |hash: usize, byte: u8| (hash * 31 + usize::from(byte)) % 1_000_003;
+        let mut values = synthetic(
+            shape.iter().product(),
+            name.bytes().fold(0, hash),
+            Self::SCALE,
+        );
+        if name.ends_with("LayerNorm.weight") {
+            values.iter_mut().for_each(|value| *value += 1.0);
+        }
         Ok(TensorData::new(values, shape.to_vec()))
     }
 }

@@ -8,7 +8,8 @@ use totune_model::{
     Bimpm, BimpmSpec, HeadKind, HighwayLstm, HighwayLstmSpec, HighwayReading, Pass, Segment,
 };
 
-use super::{Body, Layer, Step};
+use super::squares::{Values, square, squares};
+use super::{Body, Layer, Step, Stepping};
 use crate::synthetic::{SyntheticWeights, synthetic};
 
 /// A head to time.
@@ -70,8 +71,8 @@ impl Network {
     }
 }
 
-/// The mean square of the scores, in training with its gradient in the states and all weights.
-pub fn prepare(case: &Layer, head: Head, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
+/// A step: the mean square of the scores, in training with its gradient in the states and all weights.
+pub fn prepare(case: &Layer, head: Head, device: &Device) -> Result<Stepping> {
     ensure!(case.body == Body::Totune, "burn has no such head");
     let train = case.step == Step::HeadTrain;
     let graph = device.clone().autodiff();
@@ -89,6 +90,7 @@ pub fn prepare(case: &Layer, head: Head, device: &Device) -> Result<Box<dyn FnMu
     };
     let (a, b) = (states(12345), states(54321));
     let mask = case.mask(device);
+    let mut values = Values::default();
     Ok(Box::new(move || {
         let segment = |states: &Tensor<3>| Segment {
             states: states.clone(),
@@ -99,10 +101,12 @@ pub fn prepare(case: &Layer, head: Head, device: &Device) -> Result<Box<dyn FnMu
             .powi_scalar(2)
             .mean();
         let value = loss.clone().into_scalar::<f32>();
-        if train {
-            let gradients = loss.backward();
-            assert!(a.grad(&gradients).is_some());
+        if !train {
+            return vec![value.into()];
         }
-        value.into()
+        let gradients = loss.backward();
+        values.of(value, || {
+            [square(&a, &gradients), squares(&network, &gradients)]
+        })
     }))
 }

@@ -3,15 +3,16 @@
 use anyhow::{Result, bail, ensure};
 use burn::module::{Module, Param};
 use burn::nn;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 use totune_model::fused::{self, Clip};
 use totune_model::{BiLstm, Constraints, Crf, Linear, Lstm, LstmCell};
 
-use super::{Body, Layer, Step, heads};
+use super::squares::{Values, square, squares};
+use super::{Body, Layer, Step, Stepping, heads};
 use crate::synthetic::{SyntheticWeights, synthetic};
 
-/// A step of `case`, which returns the loss, or a sum of the values computed.
-pub fn prepare(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
+/// A step of `case`, which returns what sides are compared by.
+pub fn prepare(case: &Layer, device: &Device) -> Result<Stepping> {
     match case.step {
         Step::LstmTrain | Step::LstmStates => lstm(case, device),
         Step::ElmoTrain | Step::ElmoStates => Ok(elmo(case, device)),
@@ -30,29 +31,31 @@ fn input(case: &Layer, width: usize, device: &Device) -> Tensor<3> {
     Tensor::from_data(TensorData::new(values, [batch, seq, width]), device)
 }
 
-fn lstm(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
+fn lstm(case: &Layer, device: &Device) -> Result<Stepping> {
     let mask = case.is_padded().then(|| case.mask(device));
     let model = Model::new(case, device)?;
     if case.step == Step::LstmStates {
         let x = input(case, case.input, device);
         return Ok(Box::new(move || {
             let states = model.forward(x.clone(), mask.as_ref());
-            states.powi_scalar(2).mean().into_scalar::<f32>().into()
+            vec![states.powi_scalar(2).mean().into_scalar::<f32>().into()]
         }));
     }
     let model = model.train();
     let x = input(case, case.input, &device.clone().autodiff()).require_grad();
+    let mut values = Values::default();
     Ok(Box::new(move || {
         let states = model.forward(x.clone(), mask.as_ref());
         let loss = states.powi_scalar(2).mean();
         let value = loss.clone().into_scalar::<f32>();
         let gradients = loss.backward();
-        assert!(x.grad(&gradients).is_some());
-        value.into()
+        values.of(value, || {
+            [square(&x, &gradients), squares(&model, &gradients)]
+        })
     }))
 }
 
-fn crf(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
+fn crf(case: &Layer, device: &Device) -> Result<Stepping> {
     ensure!(case.body == Body::Totune, "burn has no such layer");
     let mut crf = Crf::new(case.tags, false, 1, device);
     let transitions = synthetic(case.tags * case.tags, 0, 1.0);
@@ -65,7 +68,7 @@ fn crf(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
         return Ok(Box::new(move || {
             let paths = crf.decode(emissions.clone(), mask.clone(), &allowed);
             let places = paths.iter().flat_map(|path| path.iter().enumerate());
-            places.map(|(i, &tag)| ((i + 1) * tag) as f64).sum()
+            vec![places.map(|(i, &tag)| ((i + 1) * tag) as f64).sum()]
         }));
     }
     let crf = crf.train();
@@ -75,18 +78,20 @@ fn crf(case: &Layer, device: &Device) -> Result<Box<dyn FnMut() -> f64>> {
         .map(|i| (i * 7 % case.tags) as i64)
         .collect();
     let tags = Tensor::<2, Int>::from_data(TensorData::new(tags, shape), device);
+    let mut values = Values::default();
     Ok(Box::new(move || {
         let log_p = crf.log_likelihood(emissions.clone(), tags.clone(), mask.clone());
         let loss = log_p.mean().neg();
         let value = loss.clone().into_scalar::<f32>();
         let gradients = loss.backward();
-        assert!(emissions.grad(&gradients).is_some());
-        value.into()
+        values.of(value, || {
+            [square(&emissions, &gradients), squares(&crf, &gradients)]
+        })
     }))
 }
 
 /// A step of ELMo's LSTM, or of burn's with as many cells.
-fn elmo(case: &Layer, device: &Device) -> Box<dyn FnMut() -> f64> {
+fn elmo(case: &Layer, device: &Device) -> Stepping {
     let train = case.step == Step::ElmoTrain;
     let device = if train {
         device.clone().autodiff()
@@ -105,21 +110,24 @@ fn elmo(case: &Layer, device: &Device) -> Box<dyn FnMut() -> f64> {
     let n = rows * case.input;
     let x = TensorData::new(synthetic(n, 12345, 1.0), [n]);
     let x = leaf(Tensor::from_data(x, &device));
-    let loss = move |states: Tensor<1>, x: &Tensor<1>| {
+    let mut values = Values::default();
+    let mut loss = move |states: Tensor<1>, weights: &dyn Fn(&Gradients) -> [f64; 2]| {
         let loss = states.powi_scalar(2).mean();
         let value = loss.clone().into_scalar::<f32>();
-        if train {
-            let gradients = loss.backward();
-            assert!(x.grad(&gradients).is_some());
+        if !train {
+            return vec![value.into()];
         }
-        f64::from(value)
+        let gradients = loss.backward();
+        values.of(value, || weights(&gradients))
     };
     let (width, cell) = (case.input, case.hidden);
     if case.body == Body::Burn {
         let lstm = nn::LstmConfig::new(width, cell, true).init(&device);
         return Box::new(move || {
             let (states, _) = lstm.forward(x.clone().reshape([batch, seq, width]), None);
-            loss(states.reshape([batch * seq * cell]), &x)
+            loss(states.reshape([batch * seq * cell]), &|gradients| {
+                [square(&x, gradients), squares(&lstm, gradients)]
+            })
         });
     }
     let mut offset = 0;
@@ -145,7 +153,10 @@ fn elmo(case: &Layer, device: &Device) -> Box<dyn FnMut() -> f64> {
     Box::new(move || {
         let products = input.forward(x.clone().reshape([rows, width]));
         let states = fused::projected_lstm(products, state.val(), projection.val(), &running, clip);
-        loss(states.reshape([rows * width]), &x)
+        loss(states.reshape([rows * width]), &|gradients| {
+            let others = square(&state.val(), gradients) + square(&projection.val(), gradients);
+            [square(&x, gradients), squares(&input, gradients) + others]
+        })
     })
 }
 

@@ -7,10 +7,11 @@ use totune_adapt::{Adaptation, Defaults, Schedule, StopRule, require_gradients, 
 use totune_model::fused::{AdamW, Rate};
 use totune_model::{
     Bert, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig, Pass,
-    Pooling, RandomWeights, Shape as _, TokenBatch,
+    Pooling, RandomWeights, Shape as _, TokenBatch, Weights as _,
 };
 
 use super::{Head, Mode, Step, updated};
+use crate::synthetic::NamedWeights;
 
 /// The input of a network, and its labels.
 pub(super) struct Batch {
@@ -84,11 +85,9 @@ impl Network {
     }
 }
 
-/// The encoder of a case, with random weights.
+/// The encoder of a case, with synthetic weights.
 fn encoder(case: &Step, device: &Device) -> Result<Bert> {
-    let encoder = case
-        .config()
-        .load(&mut RandomWeights::new(1, 0.02), device)?;
+    let encoder = case.config().load(&mut NamedWeights, device)?;
     Ok(encoder.with_precision(case.dtype.precision()))
 }
 
@@ -106,7 +105,11 @@ fn head(case: &Step) -> HeadSpec {
 /// # Errors
 /// When the head does not fit the encoder.
 pub fn classifier(case: &Step, device: &Device) -> Result<Classifier<Bert>> {
-    Classifier::new(encoder(case, device)?, &head(case), 2, 1, device)
+    let mut model = Classifier::new(encoder(case, device)?, &head(case), 2, 1, device)?;
+    let weight = NamedWeights.take("classifier.weight", &[2, case.shape.hidden])?;
+    let bias = NamedWeights.take("classifier.bias", &[2])?;
+    model.head = model.head.with_linear(weight, bias)?;
+    Ok(model)
 }
 
 /// A classifier in training of which a strategy trains few parameters.

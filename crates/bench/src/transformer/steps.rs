@@ -19,8 +19,13 @@ pub struct Steps {
     /// The batches, used in turn, one for each step.
     batches: Vec<Batch>,
     taken: u64,
+    /// What sides are compared by: the losses of the first steps, or in inference the logits of the first one.
+    first: Vec<f64>,
     device: Device,
 }
+
+/// Losses that are compared: the second and the third depend on gradients, clipping and the update.
+const COMPARED: u64 = 3;
 
 impl Steps {
     /// Prepares the network and its batches.
@@ -51,33 +56,48 @@ impl Steps {
             optimizer: adam_w(),
             batches,
             taken: 0,
+            first: Vec::new(),
             device: device.clone(),
         })
     }
 
-    /// Takes the next step, and waits for the device: else the next step would pay for this one.
+    /// Takes the next step, and waits for the device: else the next step would pay for this one. Returns what sides are
+    /// compared by.
     ///
     /// # Panics
     /// When the device fails.
-    pub fn step(&mut self) {
+    pub fn step(&mut self) -> Vec<f64> {
         let network = self.network.take().expect("put back by the step before");
         let batch = &self.batches[self.taken as usize % self.batches.len()];
         self.taken += 1;
         self.network = Some(match self.mode {
             Mode::Inference => {
                 let logits = network.logits(batch, &Pass::evaluation());
-                let _: i64 = logits.argmax(1).sum().into_scalar();
+                let _: i64 = logits.clone().argmax(1).sum().into_scalar();
+                if self.taken == 1 {
+                    self.first = logits
+                        .into_data()
+                        .convert::<f64>()
+                        .try_to_vec()
+                        .expect("f64");
+                }
                 network
             }
             Mode::Train => {
                 let pass = Pass::training(self.taken).with(self.activations);
                 let logits = network.logits(batch, &pass);
                 let loss = cross_entropy(logits, batch.labels.clone());
-                let _: f32 = loss.clone().into_scalar();
-                network.updated(&loss, &mut self.optimizer)
+                let network = network.updated(&loss, &mut self.optimizer);
+                // Behind the update, so that a GPU does not stand still before its backward pass.
+                let loss: f32 = loss.into_scalar();
+                if self.taken <= COMPARED {
+                    self.first.push(loss.into());
+                }
+                network
             }
         });
         self.device.sync().expect("the device has taken the step");
+        self.first.clone()
     }
 }
 
