@@ -34,9 +34,11 @@ template <typename F> char *guarded(F f) {
 }
 
 // e^x to about 1e-7 of it: 2^n times a Taylor series about the nearest power of two, without a branch so that loops over it
-// run on whole vectors. Below -87 and above 88 it stays as there; what is not a number stays one.
+// run on whole vectors. Above 88 it stays as there; what is not a number stays one. Below -87 it is 0, as denormal numbers,
+// which keys that a mask leaves out would have in a softmax, make products several times slower on Intel's processors.
 INLINE float exponential(float x) {
-  x = x < -87.0f ? -87.0f : x;
+  const bool vanishes = x < -87.0f;
+  x = vanishes ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
   const float shift = 12582912.0f; // 1.5 * 2^23: adding it rounds to whole numbers
   float shifted = x * 1.44269504f + shift;
@@ -56,7 +58,7 @@ INLINE float exponential(float x) {
   scale = static_cast<int32_t>((static_cast<uint32_t>(bits) + 127u) << 23);
   float power;
   memcpy(&power, &scale, 4);
-  return y * power;
+  return vanishes ? 0.0f : y * power;
 }
 
 INLINE float logistic(float x) { return 1.0f / (1.0f + exponential(-x)); }

@@ -17,9 +17,11 @@ typedef int32_t Integers __attribute__((vector_size(64)));
 typedef float LooseFloats __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t LooseIntegers __attribute__((vector_size(64), aligned(4), may_alias));
 
+// e^x, as in shared.h.
 INLINE Floats exponential(Floats x) {
   const Floats low = Floats{} - 87.0f, high = Floats{} + 88.0f;
-  x = x < low ? low : x;
+  const Integers vanishes = x < low;
+  x = vanishes ? low : x;
   x = x > high ? high : x;
   Floats shifted = x * 1.44269504f + 12582912.0f; // its lowest bits are the nearest integer, as in shared.h
   Floats n = shifted - 12582912.0f;
@@ -36,7 +38,7 @@ INLINE Floats exponential(Floats x) {
   bits = (bits + 127) << 23;
   Floats power;
   memcpy(&power, &bits, sizeof power);
-  return y * power;
+  return vanishes ? Floats{} : y * power;
 }
 
 } // namespace totune

@@ -77,10 +77,11 @@ INLINE float sum(Vec x) {
   return s;
 }
 
-// e^x for x <= 0, as `exponential` in shared.h; below -87 as there.
+// e^x for x <= 0, as `exponential` in shared.h.
 INLINE Vec exponential(Vec x) {
   const Vec low = Vec{} - 87.0f;
-  x = x < low ? low : x;
+  const Ints vanishes = x < low;
+  x = vanishes ? low : x;
   Vec shifted = x * 1.44269504f + 12582912.0f; // its lowest bits are n, the nearest integer
   Vec n = shifted - 12582912.0f;
   Vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -91,7 +92,7 @@ INLINE Vec exponential(Vec x) {
   y = y * r + 0.5f;
   y = y * r + 1.0f;
   y = y * r + 1.0f;
-  return y * (Vec)(((Ints)shifted + 127) << 23);
+  return vanishes ? Vec{} : y * (Vec)(((Ints)shifted + 127) << 23);
 }
 
 // The distribution function of the standard normal, and its density. With t = 1 / (1 + 0.4 z) and z = |x| / sqrt 2, half of

@@ -194,10 +194,9 @@ fn the_attention_sublayer_agrees_with_plain() {
     });
 }
 
-#[test]
-#[should_panic(expected = "found a mask [2, 1, 1, 4] for 2 rows of 5 tokens")]
-fn a_mask_of_another_length_is_refused() {
-    let device = Device::libtorch();
+/// The result for `x`, `[batch, seq, 12]`, under a mask, with equal weights everywhere and no dropout.
+fn masked(x: Tensor<3>, mask: Tensor<4>) -> Tensor<3> {
+    let device = x.device();
     let numbers = |n: usize| Tensor::<1>::ones([n], &device);
     let square = || affine(&numbers(144), &numbers(12));
     let weights = SelfAttentionWeights {
@@ -210,7 +209,7 @@ fn a_mask_of_another_length_is_refused() {
     let none = Dropout { rate: 0.0, seed: 0 };
     let settings = SelfAttention {
         heads: 3,
-        mask: Some(Tensor::zeros([2, 1, 1, 4], &device)),
+        mask: Some(mask),
         unpadding: None,
         probabilities: none,
         hidden: none,
@@ -218,10 +217,33 @@ fn a_mask_of_another_length_is_refused() {
         activations: Activations::Kept,
     };
     let options = Options::new(Precision::F32, 1e-12, none);
-    self_attention_with(
-        options,
+    self_attention_with(options, x, weights, settings)
+}
+
+#[test]
+fn a_key_that_the_mask_leaves_out_has_no_gradient_at_all() {
+    at_every_level(|| {
+        let device = Device::libtorch();
+        let mask = Tensor::<1>::from_data([0.0, 0.0, -1e4, -1e4], &device).reshape([1, 1, 1, 4]);
+        let x: Vec<f32> = (0..48).map(|i| (i * 7 % 11) as f32 * 0.1).collect();
+        let x = Tensor::<1>::from_data(x.as_slice(), &device.clone().autodiff()).require_grad();
+        let y = masked(x.clone().reshape([1, 4, 12]), mask);
+        // A sum over all of a row would be the same whatever is normalised.
+        let loss = y.slice([0..1, 0..2, 0..5]).powi_scalar(2).sum();
+        let gradient = x.grad(&loss.backward()).expect("of a leaf");
+        let gradient = gradient.into_data().try_to_vec::<f32>().expect("f32");
+        // Not a denormal number, which would spread from there.
+        assert!(gradient[24..].iter().all(|&g| g == 0.0), "{gradient:?}");
+        assert!(gradient[..24].iter().any(|&g| g != 0.0), "{gradient:?}");
+    });
+}
+
+#[test]
+#[should_panic(expected = "found a mask [2, 1, 1, 4] for 2 rows of 5 tokens")]
+fn a_mask_of_another_length_is_refused() {
+    let device = Device::libtorch();
+    masked(
         Tensor::zeros([2, 5, 12], &device),
-        weights,
-        settings,
+        Tensor::zeros([2, 1, 1, 4], &device),
     );
 }
