@@ -85,22 +85,36 @@ fn unlabelled_note(name: &str, value: &str, rows: usize, all: usize) -> String {
     )
 }
 
-/// Refuses numbers with decimal commas, which would be taken for labels.
-fn refuse_decimal_commas(name: &str, values: &[&str]) -> Result<()> {
+/// Refuses numbers with commas before decimals or between thousands, which would be taken for labels.
+fn refuse_commas(name: &str, values: &[&str]) -> Result<()> {
     let is_number = |value: &str| value.trim().parse::<f64>().is_ok();
-    let has_comma = |value: &str| value.contains(',') && is_number(&value.replace(',', "."));
+    let has_comma = |value: &str| {
+        value.contains(',') && (is_number(&value.replace(',', ".")) || has_thousands(value))
+    };
     let with_comma = values.iter().find(|value| has_comma(value));
     let are_numbers = values
         .iter()
         .all(|value| is_number(value) || has_comma(value));
     match with_comma.filter(|_| are_numbers) {
         Some(value) => bail!(
-            "`{name}` has numbers with decimal commas, such as `{}`; expected a point before decimals; if the commas divide labels, \
-             give --task multi-label --label {name}",
+            "`{name}` has numbers with commas, such as `{}`; expected a point before decimals, and nothing between thousands; if the \
+             commas divide labels, give --task multi-label --label {name}",
             shown(value)
         ),
         None => Ok(()),
     }
+}
+
+/// Whether a number has commas between its thousands: `1,234,567.5`.
+fn has_thousands(value: &str) -> bool {
+    let whole = value.trim().trim_start_matches(['+', '-']);
+    let whole = whole.split_once('.').map_or(whole, |(whole, _)| whole);
+    let mut groups = whole.split(',').map(str::len);
+    groups
+        .next()
+        .is_some_and(|digits| (1..=3).contains(&digits))
+        && groups.all(|digits| digits == 3)
+        && value.replace(',', "").trim().parse::<f64>().is_ok()
 }
 
 /// The error about a column that has no scores: its first value that is no number, if there is one.
@@ -146,7 +160,7 @@ pub(super) fn answers(table: &Table, label: usize, hints: &Hints) -> Result<Find
         .collect();
     let numbers = numbers.filter(|numbers| numbers.iter().all(|number| number.is_finite()));
     if numbers.is_none() && matches!(hints.task, None | Some(Task::Regression)) {
-        refuse_decimal_commas(name, &values)?;
+        refuse_commas(name, &values)?;
     }
     let odd = odd(table, label, unlabelled, FEW_NUMBERS);
     if let (None, Some(odd)) = (hints.task, odd.as_ref().filter(|odd| odd.among_scores)) {

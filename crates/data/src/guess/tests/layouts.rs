@@ -183,14 +183,12 @@ fn separators_are_found_next_to_commas_in_texts_and_breaks_in_fields() {
         label: Some("score".into()),
         ..Hints::default()
     };
-    let error = refused(
-        &[("a.csv", "text;score\na fine film;3,5\na film;2\n")],
-        &hints,
-    );
-    assert!(
-        error.contains("`score` has numbers with decimal commas, such as `3,5`"),
-        "{error}"
-    );
+    for number in ["3,5", "1,250", "-1,234,567.8"] {
+        let rows = format!("text;score\na fine film;{number}\na film;2\n");
+        let error = refused(&[("a.csv", &rows)], &hints);
+        let expected = format!("`score` has numbers with commas, such as `{number}`; expected");
+        assert!(error.contains(&expected), "{error}");
+    }
     let hints = Hints {
         task: Some(Task::Regression),
         ..hints
