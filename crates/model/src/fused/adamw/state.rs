@@ -209,6 +209,19 @@ mod tests {
         check_resuming(&Device::libtorch());
     }
 
+    #[cfg(feature = "tch")]
+    #[test]
+    fn moments_without_a_gradient_end_at_zero() {
+        let mut optimizer = AdamW::new(&config());
+        let mut line = step(line(&Device::libtorch()), &mut optimizer, 1.0);
+        // 0.9 to the power of 1,000 is below the smallest f32, to which rounding would keep them close.
+        for _ in 0..1000 {
+            line = step(line, &mut optimizer, 0.0);
+        }
+        let first = optimizer.state(&line)["slope"].first.clone();
+        assert_eq!(first.try_to_vec::<f32>().expect("f32"), [0.0, 0.0]);
+    }
+
     /// A matrix whose gradient comes transposed, after three steps.
     fn transposed(device: &Device) -> Vec<f32> {
         #[derive(Module, Debug)]
