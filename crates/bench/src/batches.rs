@@ -38,7 +38,7 @@ pub struct TaskBatches {
     pub task: &'static str,
     /// Examples in a batch.
     pub size: usize,
-    /// How they were made: of texts in shuffled order, or of texts of similar length.
+    /// The word for their order: `shuffled`, or `bucketed` for texts of similar length.
     pub order: &'static str,
     /// The file that has them.
     pub file: PathBuf,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use totune_adapt::Dtype;
 
-use crate::results::titled;
 use crate::target::Target;
 
 /// All cases of a benchmark, and the texts of its page.
@@ -170,6 +169,12 @@ impl SideSpec {
         self.compared = false;
         self
     }
+}
+
+/// The name of a case with its threads, which selects it.
+pub fn titled(case: &str, threads: usize) -> String {
+    let s = if threads == 1 { "" } else { "s" };
+    format!("{case}, {threads} thread{s}")
 }
 
 impl Case {

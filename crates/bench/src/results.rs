@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use totune_model::fused::Calls;
 
-use crate::comparison::{Case, Comparison, Measure, Unit};
+use crate::comparison::{Case, Comparison, Measure, Unit, titled};
 use crate::machine::Machine;
 use crate::target::Target;
 
@@ -148,12 +148,6 @@ impl Outcome {
     pub fn ratio(&self, name: &str, other: &str) -> Option<f64> {
         Some(self.side(name)?.median() / self.side(other)?.median())
     }
-}
-
-/// The name of a case with its threads, which selects it.
-pub fn titled(case: &str, threads: usize) -> String {
-    let s = if threads == 1 { "" } else { "s" };
-    format!("{case}, {threads} thread{s}")
 }
 
 impl Results {

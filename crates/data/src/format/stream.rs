@@ -24,7 +24,7 @@ pub struct TextStream {
     bytes: Box<dyn Read>,
     /// The expected kind of bytes, for errors that do not say it.
     expected: Option<&'static str>,
-    /// What it is counted in.
+    /// The unit that it is counted in.
     unit: Unit,
     decoder: Decoder,
     /// The decoded text; from `at` on it has not been handed out yet.

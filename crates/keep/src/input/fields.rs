@@ -14,7 +14,7 @@ use super::words::WordLines;
 pub(crate) struct Fields {
     /// Name of the file in error messages.
     pub shown: String,
-    /// What a place in it is counted in, for the same.
+    /// The unit of a place in it, for the same.
     pub unit: &'static str,
     pub text: Vec<Column>,
     pub second: Vec<Column>,

@@ -358,7 +358,7 @@ impl Source {
         self.kind
     }
 
-    /// What its rows are counted in, in messages: `row` or `line`.
+    /// The unit of its rows in messages: `row` or `line`.
     pub fn unit(&self) -> &'static str {
         self.fields.unit
     }
