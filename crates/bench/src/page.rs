@@ -107,7 +107,7 @@ fn products(results: &Results) -> String {
     )
 }
 
-/// When and at which commits cases were measured, where that was recorded, and which were not.
+/// Days and commits of the cases, where they were recorded, and the cases that were not measured.
 fn measured(results: &Results) -> Vec<String> {
     let mut all: Vec<(String, usize)> = Vec::new();
     for outcome in results.outcomes.iter().filter(|one| !one.day.is_empty()) {

@@ -52,7 +52,7 @@ impl Weights for SyntheticWeights {
 pub struct NamedWeights;
 
 impl NamedWeights {
-    /// As in the released BERT, whose weights are about as large.
+    /// The size of the largest weights, about that of the released BERT.
     const SCALE: f64 = 0.05;
 }
 

@@ -257,7 +257,7 @@ fn check_row(pages: &[&str], what: &str, row: &str, expected: &str) {
     }
 }
 
-/// How many cases reach a goal on the machine with its pages in this folder, and the figures found, linked to their page.
+/// The number of cases that reach a goal on the machine with its pages in this folder, and the figures found, linked to their page.
 fn reached(folder: &str, benchmark: &str, words: &str, kind: &str) -> String {
     let Some((results, page)) = page_of(folder, benchmark) else {
         return NONE.to_string();

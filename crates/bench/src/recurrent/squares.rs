@@ -3,7 +3,7 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
 
-/// What sides of training are compared by: the loss, and the sums of squares of the gradients of the input and of all
+/// Values that sides of training are compared by: the loss, and the sums of squares of the gradients of the input and of all
 /// weights. The sums are those of the first step, so that no later one pays for them.
 #[derive(Default)]
 pub struct Values {

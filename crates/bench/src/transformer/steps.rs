@@ -19,7 +19,7 @@ pub struct Steps {
     /// The batches, used in turn, one for each step.
     batches: Vec<Batch>,
     taken: u64,
-    /// What sides are compared by: the losses of the first steps, or in inference the logits of the first one.
+    /// Values that sides are compared by: the losses of the first steps, or in inference the logits of the first one.
     first: Vec<f64>,
     device: Device,
 }
