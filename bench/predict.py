@@ -39,7 +39,7 @@ def answers(pipe, rows, batch):
 
 def fastest(pipe):
     """The batch that takes the first rows through the pipeline soonest."""
-    # Of all lengths, as they come from a sorted file too.
+    # They have all lengths; `answers` sorts them where it sorts the file.
     rows = read()[:TRIED]
     seconds = dict.fromkeys(BATCHES, float("inf"))
     # Several rounds, so that a moment of noise decides nothing.

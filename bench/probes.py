@@ -55,8 +55,6 @@ versions = f"scikit-learn {sklearn.__version__}, scipy {scipy.__version__}, nump
 with joblib.Parallel(n_jobs=CASE["threads"], prefer="threads") as pool:
     if CASE["layers_at_once"]:
         serve(versions, lambda: side_by_side(pool), list)
-    elif CASE["threads"] == 1:
-        with threadpool_limits(1):
-            serve(versions, lambda: [layer(i) for i in range(CASE["layers"])], list)
     else:
-        serve(versions, lambda: [layer(i) for i in range(CASE["layers"])], list)
+        with threadpool_limits(1 if CASE["threads"] == 1 else None):
+            serve(versions, lambda: [layer(i) for i in range(CASE["layers"])], list)

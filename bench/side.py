@@ -61,8 +61,8 @@ class Values:
 
     def of(self, loss, x, weights):
         if self.squares is None:
-            sums = [sum(float(tensor.grad.square().sum()) for tensor in tensors) for tensors in ([x], weights)]
-            self.squares = sums
+            both = [x], weights
+            self.squares = [sum(float(tensor.grad.square().sum()) for tensor in tensors) for tensors in both]
         return [loss, *self.squares]
 
 

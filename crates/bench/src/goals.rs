@@ -29,7 +29,7 @@ pub fn table(results: &Results) -> String {
         let found = outcome.found(target);
         let reached = match found.map(|found| target.is_reached(found)) {
             Some(true) => format!("yes{}", few_laps(outcome)),
-            Some(false) => "**no**".to_string(),
+            Some(false) => format!("**no**{}", few_laps(outcome)),
             None => String::new(),
         };
         let shown = |found| figure(found, goal, target.is_reached(found));

@@ -309,7 +309,7 @@ mod tests {
             "| tiny | totune | 200.0 ms | 2 | 0 % | 500 | 10 | 50 % | 5 MB |  |  |",
             "|  | python | 400.0 ms | 3 | 13 % | 250 | 5 | 25 % | 5 MB | 0.5123 | 2.00 |",
             "| tiny | 2 | totune faster than python | 1.50 | 2.00 | yes, of 2 laps |",
-            "| tiny | 2 | totune faster than python | 4.00 | 2.00 | **no** |",
+            "| tiny | 2 | totune faster than python | 4.00 | 2.00 | **no**, of 2 laps |",
             "| tiny | 2 | totune, share of the product | 0.40 | 0.50 | yes, of 2 laps |",
         ] {
             assert!(

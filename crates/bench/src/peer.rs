@@ -46,7 +46,7 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
     let mut comparison = Comparison::new("totune next to PyTorch + transformers", &["totune"]).note(
         "f32. Training: forward, loss, backward, clipping by the global norm, AdamW over all parameters. \
          `pytorch` has PyTorch's default AdamW, `pytorch-fused` the one with `fused=True`; attention is `sdpa`. `pytorch-tuned` is \
-         the faster of them with glibc told to keep freed memory, as totune tells it, and `pytorch-compiled` that with `torch.compile`.\n\
+         `pytorch-fused`, in inference `pytorch`, with glibc told to keep freed memory, as totune tells it, and `pytorch-compiled` that with `torch.compile`.\n\
          Without dropout all sides have the same weights and batches, and their logits, or their losses in the first three steps, agree to 1e-5.\n\
          `recomputed`: the backward pass computes inner results of layers again, in PyTorch by `gradient_checkpointing_enable`.\n\
          `shuffled`: texts of a task in shuffled order, `bucketed`: texts of similar length together. PyTorch pads each batch to its longest text and \
