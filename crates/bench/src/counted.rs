@@ -24,8 +24,6 @@ const COUNTS: [Count; 3] = [
 
 /// A table of all cases, and for each case its most frequent operators.
 pub fn tables(results: &Results) -> String {
-    let mut text =
-        String::from("A ratio below 1 means that the side of the row dispatches fewer.\n\n");
     let mut head = vec!["case".to_string(), "side".to_string()];
     head.extend(COUNTS.map(|(name, _)| format!("#{name}")));
     for baseline in &results.baselines {
@@ -44,8 +42,7 @@ pub fn tables(results: &Results) -> String {
             table.row(row);
         }
     }
-    text.push_str(&table.markdown());
-    text.push_str(&goals::table(results));
+    let mut text = table.markdown() + &goals::table(results);
     for outcome in &results.outcomes {
         most_frequent(&mut text, outcome);
     }

@@ -31,21 +31,37 @@ impl Results {
 
 /// The page: machine and settings, a table of all cases, and the targets that were reached.
 pub fn markdown(results: &Results) -> String {
+    let mut text = format!("# {}\n\n", results.title);
+    for line in about(results).lines() {
+        let _ = writeln!(text, "- {line}");
+    }
+    text.push('\n');
+    if results.measure == Measure::Operators {
+        return text + &counted::tables(results);
+    }
+    text.push_str(&table(results).markdown());
+    text.push_str(&goals::table(results));
+    if !results.appendix.is_empty() {
+        let _ = write!(text, "\n{}", results.appendix);
+    }
+    text
+}
+
+/// Sentences on what was measured, where and how, a line each.
+fn about(results: &Results) -> String {
     let mut text = format!(
-        "# {}\n\nWritten by `./justw bench {}`.\nMachine: {}.\n",
-        results.title, results.benchmark, results.machine
+        "Written by `./justw bench {}`.\nMachine: {}.\n",
+        results.benchmark, results.machine
     );
     if results.measure == Measure::Time {
         text.push_str(&threads_and_load(results));
     }
-    for line in measured(results).into_iter().chain(versions(results)) {
+    let lines = measured(results).into_iter().chain(versions(results));
+    for line in lines.chain(results.notes.iter().cloned()) {
         let _ = writeln!(text, "{line}");
     }
-    for note in &results.notes {
-        let _ = writeln!(text, "{note}");
-    }
     if results.measure == Measure::Operators {
-        return text + &counted::tables(results);
+        return text + "A ratio below 1 means that the side of the row dispatches fewer.\n";
     }
     text.push_str(
         "Each side runs in a process of its own while the others sleep; rounds alternate; medians are over all laps after the warm-up. \
@@ -53,12 +69,6 @@ pub fn markdown(results: &Results) -> String {
          A ratio above 1 means that the side in the heading is faster.\n",
     );
     text.push_str(&products(results));
-    text.push('\n');
-    text.push_str(&table(results).markdown());
-    text.push_str(&goals::table(results));
-    if !results.appendix.is_empty() {
-        let _ = write!(text, "\n{}", results.appendix);
-    }
     text
 }
 
@@ -298,12 +308,12 @@ mod tests {
         let page = markdown(&results());
         for line in [
             "# A title",
-            "Threads of each side: 2.",
-            "Load average before the cases: 0.2 to 0.2.",
-            "Measured on 2026-11-30 at commit 00000000 with changes: 1 case.",
-            "Not measured: large, 1 thread.",
-            "Side: python = python 1.0.",
-            "A note.",
+            "- Threads of each side: 2.",
+            "- Load average before the cases: 0.2 to 0.2.",
+            "- Measured on 2026-11-30 at commit 00000000 with changes: 1 case.",
+            "- Not measured: large, 1 thread.",
+            "- Side: python = python 1.0.",
+            "- A note.",
             "| case | side | median | laps | spread | tokens/s | GFLOP/s | of the product | peak memory | score | side / totune |",
             "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
             "| tiny | totune | 200.0 ms | 2 | 0 % | 500 | 10 | 50 % | 5 MB |  |  |",

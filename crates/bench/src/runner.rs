@@ -78,9 +78,14 @@ impl Desk {
         let specs: Vec<&SideSpec> = case.sides.iter().filter(wanted).collect();
         ensure!(
             !specs.is_empty(),
-            "--side: found none of {} among the sides of `{}`",
-            self.sides.join(", "),
-            case.name
+            "--side: `{}` has no side with {} in its name; expected one of {}",
+            case.name,
+            self.sides.join(" or "),
+            case.sides
+                .iter()
+                .map(|side| side.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
         );
         // The machine's own speed takes turns with the sides, so that a disturbance affects all of them.
         let products = self.products(case, &specs, square)?;

@@ -124,7 +124,7 @@ fn has_words(case: &str, words: &str) -> bool {
 }
 
 /// Ratios of medians over the cases with these words, as the table has them: `1.03-1.53`, or one where they are the same,
-/// and a dash for sides that were not measured; a dash alone where none was.
+/// a line each, and a dash for sides that were not measured; a dash alone where none was.
 fn ratios(results: &Results, words: &str, sides: &str) -> String {
     let of_pair = |pair: &str| {
         let (other, ours) = pair.split_once(" / ").expect("two sides");
@@ -138,7 +138,7 @@ fn ratios(results: &Results, words: &str, sides: &str) -> String {
     if all.iter().all(|one| one == NONE) {
         return NONE.to_string();
     }
-    all.join(", ")
+    all.join("<br>")
 }
 
 /// A cell without a figure.
