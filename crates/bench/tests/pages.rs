@@ -153,7 +153,8 @@ fn range(mut all: Vec<f64>) -> String {
     if least == most {
         least
     } else {
-        format!("{least}-{most}")
+        // A hyphen at which no browser breaks the line.
+        format!("{least}\u{2011}{most}")
     }
 }
 
@@ -293,7 +294,7 @@ fn reached(folder: &str, benchmark: &str, words: &str, kind: &str) -> String {
     };
     match found(&results, words, kind) {
         (_, _, 0) => NONE.to_string(),
-        (figures, reached, all) => format!("[{figures}]({page}): {reached} of {all}"),
+        (figures, reached, all) => format!("[{figures}]({page})<br>{reached} of {all}"),
     }
 }
 
@@ -317,7 +318,7 @@ fn the_other_goals_in_the_documentation_stand_where_the_results_say() {
             _ => "partly",
         };
         let cells = cells(row);
-        let figures = format!("{figures}, {n} of {all} cases");
+        let figures = format!("{figures}, {n} of {all} cases").replace('\u{2011}', "-");
         assert!(cells[1].starts_with(&figures), "{row}: expected {figures}");
         assert_eq!(cells[4], reached, "{row}");
         assert!(cells[3].contains(&format!("({page})")), "{row}");
