@@ -1,7 +1,8 @@
 //! Compiles the C++ of the fused operations against the libtorch that tch links.
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "src/fused/shim.cpp",
+    "src/fused/adamw/rows.cpp",
     "src/fused/observer/observer.cpp",
     "src/fused/attention/attention.cpp",
     "src/fused/char_cnn/char_cnn.cpp",
@@ -16,8 +17,9 @@ const SOURCES: [&str; 12] = [
 ];
 
 /// Read by most of these.
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 9] = [
     "src/fused/attention/attention.h",
+    "src/fused/flushing.h",
     "src/fused/highway_lstm/operations.h",
     "src/fused/levels.h",
     "src/fused/products.h",
@@ -64,6 +66,8 @@ fn compile_shim() {
             .flag_if_supported("-Wno-psabi")
             // Floating point exceptions are not used; without this, loops with a branch in them run number by number.
             .flag_if_supported("-fno-trapping-math")
+            // Nor is errno, which a root of each number by itself would set.
+            .flag_if_supported("-fno-math-errno")
             .opt_level(3);
         if x86 {
             build.define("TOTUNE_X86", None);

@@ -5,7 +5,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use totune_data::characters::CHARACTERS;
 use totune_data::{Encoded, Padded};
 use totune_model::fused::upload_ids;
-use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, Words};
+use totune_model::{Classifier, Encoder, Output, Pass, TokenBatch, WordRows, Words};
 
 use crate::cache::EntryLayer;
 use crate::examples::{Examples, Row};
@@ -30,6 +30,8 @@ pub(crate) struct Batches<'a> {
     examples: &'a Examples,
     /// Entry layer of the passes, if activations are cached for it.
     start: Option<EntryLayer>,
+    /// Rows of the word embeddings, if the model has no others.
+    word_rows: Option<&'a WordRows>,
     device: &'a Device,
 }
 
@@ -42,8 +44,15 @@ impl<'a> Batches<'a> {
         Self {
             examples,
             start,
+            word_rows: None,
             device,
         }
+    }
+
+    /// Batches for a model that has these rows of its word embeddings alone.
+    pub(crate) fn reading(mut self, rows: Option<&'a WordRows>) -> Self {
+        self.word_rows = rows;
+        self
     }
 
     /// Output of `model` for the examples at `indices`: from the cached activations of its frozen part if there are
@@ -88,6 +97,9 @@ impl<'a> Batches<'a> {
             starts: words.iter().map(|places| places.starts.clone()).collect(),
             ends: words.iter().map(|places| places.ends.clone()).collect(),
         });
-        batch
+        match self.word_rows {
+            Some(rows) => batch.reading(rows),
+            None => batch,
+        }
     }
 }

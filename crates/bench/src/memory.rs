@@ -68,6 +68,12 @@ impl TrainingStep {
         let top = (hidden + 1) * hidden + 2 * hidden + 2; // pooler and classifier of two labels
         let is_full = trained_layers == layers;
         let trained = top + trained_layers * layer + if is_full { embeddings } else { 0 };
+        // Of the table of words, a step has the gradients of the rows that it reads.
+        let unread = if is_full {
+            (vocab - self.words()) * hidden
+        } else {
+            0
+        };
         let kept_embeddings = if is_full {
             self.kept_of_embeddings()
         } else {
@@ -75,7 +81,7 @@ impl TrainingStep {
         };
         Memory {
             weights: F32 * (embeddings + layers * layer + top),
-            gradients: F32 * trained,
+            gradients: F32 * (trained - unread),
             moments: F32 * self.moments * trained,
             activations: F32 * (trained_layers * self.kept_of_a_layer() + kept_embeddings),
             temporaries: F32 * self.temporaries(),
@@ -86,9 +92,14 @@ impl TrainingStep {
         self.batch * self.seq
     }
 
-    /// Numbers kept of the embeddings: the input of the normalisation, and the output.
+    /// Different words, if all tokens that the vocabulary has room for are different.
+    fn words(&self) -> usize {
+        self.tokens().min(self.shape.vocab)
+    }
+
+    /// Numbers kept of the embeddings: the rows that are read, the input of the normalisation, and the output.
     fn kept_of_embeddings(&self) -> usize {
-        2 * self.tokens() * self.shape.hidden
+        (self.words() + 2 * self.tokens()) * self.shape.hidden
     }
 
     /// Numbers that both sublayers keep (`sublayers.cpp`), with dropout and without: masks are made again from their
@@ -149,12 +160,12 @@ mod tests {
         // 526 rows of 4; 80 + 72 + 4 + 16 of the layer; 20 + 10 above.
         let parameters = 2104 + 172 + 30;
         assert_eq!(memory.weights, 4 * parameters);
-        assert_eq!(memory.gradients, 4 * parameters);
+        assert_eq!(memory.gradients, 4 * (parameters - 4 * 4)); // 6 of 10 words are read
         assert_eq!(memory.moments, 8 * parameters);
-        // 72 + 36 + 48 + 72 of attention, 96 + 48 of the feed-forward sublayer, 12 deviations; 48 of the embeddings.
-        assert_eq!(memory.activations, 4 * (228 + 144 + 12 + 48));
+        // 72 + 36 + 48 + 72 of attention, 96 + 48 of the feed-forward sublayer, 12 deviations; 24 + 48 of the embeddings.
+        assert_eq!(memory.activations, 4 * (228 + 144 + 12 + 72));
         assert_eq!(memory.temporaries, 4 * (6 * 24 + 64));
-        assert_eq!(memory.peak(), 4 * (4 * parameters)); // so few tokens: the update is the peak
+        assert_eq!(memory.peak(), 4 * (4 * parameters - 16)); // so few tokens: the update is the peak
         let long = TrainingStep {
             seq: 300,
             ..step(1)

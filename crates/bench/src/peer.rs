@@ -29,6 +29,8 @@ const TRAINING: f64 = 1.1;
 /// Goal of inference, against PyTorch.
 const INFERENCE: f64 = 1.25;
 
+/// Rows and tokens of a batch of a network whose words are most of its weights.
+const MANY_WORDS: [usize; 2] = [16, 64];
 /// A network and its goal in training: the share of the plain product on the larger batch.
 type Network = (&'static str, Shape, f64);
 
@@ -72,6 +74,9 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
             }
         }
     }
+    for mode in &MODES[..2] {
+        comparison.cases.push(many_words(desk, *mode)?);
+    }
     for recomputed in [false, true] {
         comparison.cases.push(long(desk, recomputed)?);
     }
@@ -89,6 +94,29 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
         comparison.scratch = Some(scratch);
     }
     Ok(comparison)
+}
+
+/// Training of a multilingual MiniLM, whose gradient has few of the rows of its word embeddings.
+fn many_words(desk: &Desk, (mode, dropout, title): (Mode, f64, &str)) -> Result<Case> {
+    let (name, shape, [batch, seq]) = if desk.tiny {
+        (
+            "tiny, more words",
+            Shape {
+                vocab: 5000,
+                ..Shape::TINY
+            },
+            [2, 8],
+        )
+    } else {
+        ("multilingual MiniLM", Shape::MULTILINGUAL, MANY_WORDS)
+    };
+    let step = Step {
+        mode,
+        dropout,
+        ..Step::training(shape, [batch, seq], desk.threads)
+    };
+    let name = format!("{name}, batch {batch} x {seq}, {title}");
+    Ok(case(desk, name, &step)?.counting(batch * seq, "tokens"))
 }
 
 /// Training of a MiniLM on long texts, with kept activations or with recomputed ones (PyTorch's gradient checkpointing).

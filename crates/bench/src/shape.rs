@@ -22,6 +22,8 @@ impl Shape {
     pub const MINI_LM: Self = Self::new(30_522, 384, 6, 12);
     /// BERT-base.
     pub const BERT_BASE: Self = Self::new(30_522, 768, 12, 12);
+    /// multilingual-e5-small and others: of their 117 million weights 96 million are word embeddings.
+    pub const MULTILINGUAL: Self = Self::new(250_037, 384, 12, 12);
     /// totune-bert-mini.
     pub const BERT_MINI: Self = Self::new(8192, 256, 6, 4);
     /// For tests of the benchmarks themselves.

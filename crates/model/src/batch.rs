@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use burn::module::Param;
+use burn::tensor::module::embedding;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use crate::fused::{Unpadding, upload, upload_ids};
@@ -17,6 +19,8 @@ pub struct TokenBatch {
     pub ids: Tensor<2, Int>,
     /// Segment of each token, 0 or 1, `[batch, seq]`.
     pub type_ids: Tensor<2, Int>,
+    /// Row of each token in the table of word embeddings, `[batch, seq]`, where that has not the rows of all ids.
+    pub(crate) word_rows: Option<Tensor<2, Int>>,
     /// 1 for a real token, 0 for padding, `[batch, seq]`; none where nothing is padded.
     pub mask: Option<Tensor<2>>,
     /// Places of the real tokens, where taking out the padding saves time.
@@ -89,6 +93,7 @@ impl TokenBatch {
         Self {
             ids: upload_ids(TensorData::new(ids, shape), device),
             type_ids: upload_ids(TensorData::new(type_ids, shape), device),
+            word_rows: None,
             mask,
             unpadding,
             characters: None,
@@ -103,6 +108,12 @@ impl TokenBatch {
         self.ids.dims()
     }
 
+    /// The embedding of each token, `[batch, seq, width]`, from the encoder's table of them.
+    pub(crate) fn embedded(&self, table: &Param<Tensor<2>>) -> Tensor<3> {
+        let rows = self.word_rows.as_ref().unwrap_or(&self.ids);
+        embedding(table.val(), rows.clone())
+    }
+
     /// Places of the real tokens, by which layers compute nothing for padding; none where they do, or there is none.
     pub(crate) fn unpadding(&self) -> Option<&Unpadding> {
         self.unpadding.as_ref()
@@ -113,6 +124,7 @@ impl TokenBatch {
         Self {
             ids: self.ids.clone().inner(),
             type_ids: self.type_ids.clone().inner(),
+            word_rows: self.word_rows.clone().map(Tensor::inner),
             mask: self.mask.clone().map(Tensor::inner),
             characters: self.characters.clone().map(Tensor::inner),
             ..self.clone()

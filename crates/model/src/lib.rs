@@ -33,6 +33,7 @@ mod prefix;
 mod recurrent;
 mod sentence;
 mod weights;
+mod word_rows;
 
 pub use adapter::{Adapter, AdapterPlace, AdapterSpec, Sublayer};
 pub use architecture::Architecture;
@@ -57,3 +58,4 @@ pub use pass::{Activations, Pass};
 pub use prefix::{Prefix, PrefixPlace, PrefixSpec};
 pub use recurrent::{BiLstm, BiLstmLayer, Lstm, LstmCell};
 pub use weights::Weights;
+pub use word_rows::WordRows;

@@ -48,7 +48,7 @@ pub(super) struct Place {
 }
 
 /// State that changes with a step: the model, the optimizer, and the norms of the gradients where they count.
-type Changing<'s, E> = (&'s Classifier<E>, &'s AdamW, Option<&'s GradientNorms>);
+type Changing<'s, E> = (&'s Classifier<E>, &'s mut AdamW, Option<&'s GradientNorms>);
 
 impl EpochStart {
     /// The beginning of an epoch.
@@ -82,7 +82,7 @@ impl Run<'_> {
     pub(super) fn save_unscored<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
-        optimizer: &AdamW,
+        optimizer: &mut AdamW,
         place: (&Stage, Place),
     ) {
         self.epoch -= 1; // it ends again
@@ -99,6 +99,7 @@ impl Run<'_> {
         (model, optimizer, norms): Changing<E>,
         (stage, place): (&Stage, Place),
     ) -> TrainingState {
+        optimizer.settle();
         let best = self.best.found();
         let mut progress = Progress {
             failed: self.failed.clone(),

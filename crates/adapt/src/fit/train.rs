@@ -8,7 +8,7 @@ use burn::tensor::Tensor;
 use rand::Rng;
 use totune_data::stream;
 use totune_model::fused::{AdamW, GradientNorm, Rate, clip_global_norm, reads_at_once};
-use totune_model::{Classifier, Encoder, Pass};
+use totune_model::{Classifier, Encoder, Pass, WordRows};
 
 use super::freeze::GradientNorms;
 use super::resume::{EpochStart, Place};
@@ -46,10 +46,31 @@ impl Run<'_> {
     /// Trains one epoch from `start` on; returns the place at its end.
     pub(super) fn train<E: Encoder>(
         &mut self,
+        model: Classifier<E>,
+        optimizer: &mut AdamW,
+        stage: &Stage,
+        start: EpochStart,
+    ) -> Result<(Classifier<E>, ControlFlow<Stop, Place>)> {
+        let began = start.began.unwrap_or_else(|| self.train_clock.reading());
+        self.train_clock.start()?;
+        let trained = self.steps(model, optimizer, stage, start, began)?;
+        optimizer.settle();
+        self.train_clock.stop()?;
+        if trained.1.is_continue() {
+            self.note_epoch(began);
+            self.epoch += 1;
+        }
+        Ok(trained)
+    }
+
+    /// Takes the steps of an epoch; some rows of the word embeddings may lack steps at their end.
+    fn steps<E: Encoder>(
+        &mut self,
         mut model: Classifier<E>,
         optimizer: &mut AdamW,
         stage: &Stage,
         start: EpochStart,
+        began: ClockReading,
     ) -> Result<(Classifier<E>, ControlFlow<Stop, Place>)> {
         let steps = stage.phase.epochs * self.steps_per_epoch;
         model.encoder.reset_state();
@@ -58,9 +79,8 @@ impl Run<'_> {
             epoch_of_phase: start.epoch_of_phase,
             step_of_epoch: start.step_of_epoch,
             total_loss: start.total_loss,
-            began: start.began.unwrap_or_else(|| self.train_clock.reading()),
+            began,
         };
-        self.train_clock.start()?;
         let mut norms = self.norms.take();
         let order = self
             .batches
@@ -69,12 +89,11 @@ impl Run<'_> {
             let Gradient {
                 gradients,
                 progress,
-            } = self.gradient(&model, indices, &stage.assigned, norms.as_mut());
+            } = self.gradient(&model, optimizer, indices, &stage.assigned, norms.as_mut());
             // Where numbers are at hand, a step that cannot be right is not taken. Elsewhere they are read after it, so that a
             // device which works on its own has the whole step before it is waited for; the run ends all the same.
             let known = reads_at_once(self.device).then(|| progress.read());
             if let Some(stop) = known.and_then(|numbers| self.ended_by(numbers)) {
-                self.train_clock.stop()?;
                 return Ok((model, ControlFlow::Break(stop)));
             }
             let step_of_phase = place.epoch_of_phase * self.steps_per_epoch + i;
@@ -90,7 +109,6 @@ impl Run<'_> {
             let lr = scheduled(stage.phase.groups[0].lr);
             let (loss, norm) = known.unwrap_or_else(|| progress.read());
             if let Some(stop) = self.ended_by((loss, norm)) {
-                self.train_clock.stop()?;
                 return Ok((model, ControlFlow::Break(stop)));
             }
             self.step += 1;
@@ -108,17 +126,13 @@ impl Run<'_> {
                 lr,
                 train_seconds: self.train_clock.seconds(),
             });
-            let state = (&model, &*optimizer, norms.as_ref());
+            let state = (&model, &mut *optimizer, norms.as_ref());
             self.save(state, (stage, place), heard.is_break())?;
             if heard.is_break() {
-                self.train_clock.stop()?;
                 return Ok((model, ControlFlow::Break(Stop::Interrupted)));
             }
         }
         self.norms = norms;
-        self.train_clock.stop()?;
-        self.note_epoch(place.began);
-        self.epoch += 1;
         Ok((model, ControlFlow::Continue(place)))
     }
 
@@ -139,6 +153,7 @@ impl Run<'_> {
     fn gradient<E: Encoder>(
         &self,
         model: &Classifier<E>,
+        optimizer: &mut AdamW,
         indices: &[usize],
         assigned: &Assignment,
         norms: Option<&mut GradientNorms>,
@@ -147,7 +162,13 @@ impl Run<'_> {
         let mut accumulated = GradientsAccumulator::new();
         let mut losses = Vec::new();
         let examples = &self.task.train;
-        let batches = Batches::new(examples, self.start, self.device);
+        let rows = self.word_rows(model, indices);
+        let reader = rows
+            .as_ref()
+            .and_then(|rows| model.with_word_rows(rows, optimizer));
+        let rows = rows.filter(|_| reader.is_some());
+        let model = reader.as_ref().unwrap_or(model);
+        let batches = Batches::new(examples, self.start, self.device).reading(rows.as_ref());
         for piece in self.pieces(indices) {
             let pass = Pass::training(dropout_seeds.next_u64())
                 .frozen(assigned.frozen_below, self.training.frozen_dropout.is_on())
@@ -173,6 +194,17 @@ impl Run<'_> {
             gradients,
             progress: Progress { losses, norm },
         }
+    }
+
+    /// Rows of the word embeddings that a batch reads; none where its gradient has all rows, or it reads cached activations.
+    fn word_rows<E: Encoder>(&self, model: &Classifier<E>, indices: &[usize]) -> Option<WordRows> {
+        let reads_some = self.start.is_none() && self.pretrained.is_none();
+        reads_some.then(|| {
+            let rows = indices.iter().map(|&i| &self.task.train.rows[i].encoded);
+            let ids = rows.flat_map(|row| row.ids.iter().copied());
+            let ids = ids.chain([model.encoder.pad_id()]);
+            WordRows::new(ids.map(i64::from))
+        })
     }
 
     /// A divergence if the loss or the norm of its gradient is not finite.

@@ -261,7 +261,13 @@ pub fn updated<M: Module>(
     rate: Rate,
     clip: f64,
 ) -> M {
-    let mut grads = GradientsParams::from_grads(loss.backward(), &model);
-    clip_global_norm(&model, &mut grads, Some(clip));
+    let grads = clipped(&model, loss, clip);
     optimizer.step(model, grads, &|_| Some(rate))
+}
+
+/// Backward, and clipping to `clip`.
+fn clipped<M: Module>(model: &M, loss: &Tensor<1>, clip: f64) -> GradientsParams {
+    let mut grads = GradientsParams::from_grads(loss.backward(), model);
+    clip_global_norm(model, &mut grads, Some(clip));
+    grads
 }

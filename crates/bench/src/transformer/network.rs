@@ -2,20 +2,24 @@
 
 use anyhow::Result;
 use burn::module::Module;
+use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor};
 use totune_adapt::{Adaptation, Defaults, Schedule, StopRule, require_gradients, schedule, sizes};
 use totune_model::fused::{AdamW, Rate};
 use totune_model::{
     Bert, Classifier, Encoder, HeadSpec, Layers, LinearSpec, MaskedLm, MaskedLmConfig, Pass,
-    Pooling, RandomWeights, Shape as _, TokenBatch, Weights as _,
+    Pooling, RandomWeights, Shape as _, TokenBatch, Weights as _, WordRows,
 };
 
-use super::{Head, Mode, Step, updated};
+use super::{Head, Mode, Step, clipped};
 use crate::synthetic::NamedWeights;
 
 /// The input of a network, and its labels.
+#[derive(Clone)]
 pub(super) struct Batch {
     pub tokens: TokenBatch,
+    /// Ids of the tokens, in the memory of the host.
+    pub ids: Vec<i64>,
     /// Masked tokens, counted through the rows.
     pub places: Tensor<1, Int>,
     /// Labels of each example or each masked token.
@@ -75,12 +79,37 @@ impl Network {
         }
     }
 
-    pub fn updated(self, loss: &Tensor<1>, optimizer: &mut AdamW) -> Self {
+    /// A network for this batch alone, with the rows of its word embeddings that the batch reads, and the batch as it reads
+    /// it; none where the gradient of the embeddings has all rows.
+    pub fn reader(&self, batch: &Batch, optimizer: &mut AdamW) -> Option<(Self, Batch)> {
+        let Self::Classifier(model, lowest) = self else {
+            return None;
+        };
+        let rows = WordRows::new(batch.ids.iter().copied());
+        let model = model.with_word_rows(&rows, optimizer)?;
+        let tokens = batch.tokens.clone().reading(&rows);
+        let batch = Batch {
+            tokens,
+            ..batch.clone()
+        };
+        Some((Self::Classifier(model, *lowest), batch))
+    }
+
+    /// The gradients of a loss, clipped.
+    pub fn gradients(&self, loss: &Tensor<1>) -> GradientsParams {
+        match self {
+            Self::Classifier(model, _) => clipped(model, loss, 1.0),
+            Self::MaskedLm(model) => clipped(model, loss, 1.0),
+        }
+    }
+
+    pub fn updated(self, gradients: GradientsParams, optimizer: &mut AdamW) -> Self {
+        let rate = |_: &str| Some(RATE);
         match self {
             Self::Classifier(model, lowest) => {
-                Self::Classifier(updated(model, loss, optimizer, RATE, 1.0), lowest)
+                Self::Classifier(optimizer.step(model, gradients, &rate), lowest)
             }
-            Self::MaskedLm(model) => Self::MaskedLm(updated(model, loss, optimizer, RATE, 1.0)),
+            Self::MaskedLm(model) => Self::MaskedLm(optimizer.step(model, gradients, &rate)),
         }
     }
 }

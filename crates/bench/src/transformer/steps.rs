@@ -35,7 +35,8 @@ impl Steps {
     pub fn new(case: &Step, device: &Device) -> Result<Self> {
         let batches = match &case.batches {
             Some(file) => {
-                let batch = |(tokens, labels)| Batch {
+                let batch = |(tokens, labels): (TokenBatch, _)| Batch {
+                    ids: tokens.ids.clone().into_data().iter::<i64>().collect(),
                     tokens,
                     places: Tensor::zeros([1], device),
                     labels,
@@ -85,9 +86,21 @@ impl Steps {
             }
             Mode::Train => {
                 let pass = Pass::training(self.taken).with(self.activations);
-                let logits = network.logits(batch, &pass);
+                let reading = network.reader(batch, &mut self.optimizer);
+                let (reader, batch) = match &reading {
+                    Some((reader, batch)) => (reader, batch),
+                    None => (&network, batch),
+                };
+                let logits = reader.logits(batch, &pass);
                 let loss = cross_entropy(logits, batch.labels.clone());
-                let network = network.updated(&loss, &mut self.optimizer);
+                let gradients = reader.gradients(&loss);
+                drop(reading);
+                let network = network.updated(gradients, &mut self.optimizer);
+                let n_batches = self.batches.len();
+                let is_epoch = n_batches > 1 && (self.taken as usize).is_multiple_of(n_batches);
+                if is_epoch {
+                    self.optimizer.settle();
+                }
                 // Behind the update, so that a GPU does not stand still before its backward pass.
                 let loss: f32 = loss.into_scalar();
                 if self.taken <= COMPARED {
@@ -113,7 +126,8 @@ fn synthetic_batch(case: &Step, device: &Device) -> Batch {
         Head::MaskedLm => places.iter().map(|&at| ids[at as usize]).collect(),
     };
     Batch {
-        tokens: TokenBatch::new(ids, vec![0; n], &vec![true; n], shape, device),
+        tokens: TokenBatch::new(ids.clone(), vec![0; n], &vec![true; n], shape, device),
+        ids,
         places: Tensor::from_data(places.as_slice(), device),
         labels: Tensor::from_data(labels.as_slice(), device),
     }

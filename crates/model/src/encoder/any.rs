@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use burn::module::{
     Content, Devices, Module, ModuleDisplay, ModuleDisplayDefault, ModuleMapper, ModuleVisitor,
+    Param,
 };
 use burn::tensor::{Device, Tensor, TensorData};
 
@@ -169,6 +170,10 @@ impl Encoder for AnyEncoder {
 
     fn pad_id(&self) -> u32 {
         each!(self, encoder => encoder.pad_id())
+    }
+
+    fn word_table(&mut self) -> Option<&mut Param<Tensor<2>>> {
+        each!(self, encoder => encoder.word_table())
     }
 
     fn with_dropout(self, rate: f64) -> Self {

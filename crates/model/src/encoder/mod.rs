@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use burn::module::{Module, ModuleDisplay};
+use burn::module::{Module, ModuleDisplay, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::adapter::AdapterPlace;
@@ -144,6 +144,13 @@ pub trait Encoder: Module + ModuleDisplay {
     /// The id that fills rows up to one length. Padding is masked, so that no state of a real token depends on it.
     fn pad_id(&self) -> u32 {
         0
+    }
+
+    /// The table of word embeddings, `[vocab, width]`, if [`Encoder::embed`] reads nothing of it but the rows of the batch's
+    /// tokens, by [`TokenBatch::embedded`], and nothing else does: training then computes gradients of these rows alone. By
+    /// default there is none.
+    fn word_table(&mut self) -> Option<&mut Param<Tensor<2>>> {
+        None
     }
 
     /// The same encoder with one rate for all its dropouts, instead of those of its checkpoint.

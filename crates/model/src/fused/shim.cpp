@@ -17,6 +17,7 @@
 #include <numeric>
 #include <vector>
 
+#include "flushing.h"
 #include "products.h"
 #include "shared.h"
 
@@ -24,21 +25,6 @@ using at::Tensor;
 using totune::guarded;
 
 namespace {
-
-// While it lives, all threads of this one's parallel loops take denormal numbers for 0, and write 0 for them.
-class Flushing {
-public:
-  explicit Flushing(bool wanted) : wanted(wanted) { set(true); }
-  ~Flushing() { set(false); }
-
-private:
-  const bool wanted;
-
-  void set(bool on) const {
-    if (!wanted) return;
-    at::parallel_for(0, at::get_num_threads(), 1, [on](int64_t, int64_t) { at::globalContext().setFlushDenormal(on); });
-  }
-};
 
 std::vector<Tensor> list(int n, Tensor *const *tensors) {
   std::vector<Tensor> result;
@@ -242,7 +228,7 @@ char *totune_adamw(int n, Tensor *const *params, Tensor *const *grads, Tensor *c
     }
     // Moments of a weight without gradient, such as that of a word which few texts have, shrink by a constant factor until
     // rounding keeps them at a few times 1e-45. Updates of such take nine times as long on Intel's processors.
-    Flushing flushing(n > 0 && p[0].is_cpu());
+    totune::Flushing flushing(n > 0 && p[0].is_cpu());
     at::_fused_adamw_(p, g, m, v, {}, t, /*lr=*/numbers[0], /*beta1=*/numbers[1],
                       /*beta2=*/numbers[2], /*weight_decay=*/numbers[3], /*eps=*/numbers[4],
                       /*amsgrad=*/false, /*maximize=*/false);

@@ -93,6 +93,10 @@ impl Encoder for Bert {
         self.embeddings.pad_before.unwrap_or(0)
     }
 
+    fn word_table(&mut self) -> Option<&mut Param<Tensor<2>>> {
+        Some(&mut self.embeddings.word)
+    }
+
     fn with_dropout(mut self, rate: f64) -> Self {
         self.embeddings.dropout = rate;
         for layer in &mut self.layers {
@@ -264,7 +268,7 @@ impl Embeddings {
             seq <= positions,
             "a batch of {seq} tokens is longer than the encoder's {positions} positions"
         );
-        let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, width]
+        let word = batch.embedded(&self.word); // [batch, seq, width]
         let word = match &self.segment {
             // A single text belongs to the first segment; so does everything if there is only one, and where tokens are
             // numbered as in fairseq, whose models know no segments, however many rows the table has.

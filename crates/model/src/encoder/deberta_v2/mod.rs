@@ -17,7 +17,6 @@ use std::ops::Range;
 use anyhow::{Result, ensure};
 use burn::module::{Module, Param};
 use burn::tensor::activation::softmax;
-use burn::tensor::module::embedding;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
@@ -207,6 +206,10 @@ impl Encoder for DebertaV2 {
         self.pad_id
     }
 
+    fn word_table(&mut self) -> Option<&mut Param<Tensor<2>>> {
+        Some(&mut self.embeddings.word)
+    }
+
     fn with_dropout(mut self, rate: f64) -> Self {
         self.embeddings.dropout = rate;
         for layer in &mut self.layers {
@@ -334,7 +337,7 @@ impl Embeddings {
     }
 
     fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
+        let word = batch.embedded(&self.word); // [batch, seq, hidden]
         let mut x = self.norm.forward(word);
         if let Some(mask) = &batch.mask {
             x = x * mask.clone().unsqueeze_dim(2);

@@ -19,7 +19,6 @@ use std::ops::Range;
 use anyhow::{Result, ensure};
 use burn::module::{Module, Param};
 use burn::tensor::activation::gelu;
-use burn::tensor::module::embedding;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use totune_checkpoint::Naming;
@@ -221,6 +220,10 @@ impl Encoder for ModernBert {
         self.pad_id
     }
 
+    fn word_table(&mut self) -> Option<&mut Param<Tensor<2>>> {
+        Some(&mut self.embeddings.word)
+    }
+
     fn with_dropout(mut self, rate: f64) -> Self {
         self.embeddings.dropout = rate;
         for layer in &mut self.layers {
@@ -355,7 +358,7 @@ impl Embeddings {
     }
 
     fn forward(&self, batch: &TokenBatch, pass: &Pass) -> Tensor<3> {
-        let word = embedding(self.word.val(), batch.ids.clone()); // [batch, seq, hidden]
+        let word = batch.embedded(&self.word); // [batch, seq, hidden]
         let x = self.norm.forward(word);
         fused::dropout(x, pass.rate(0, self.dropout), pass.draw())
     }

@@ -2,12 +2,18 @@
 
 #[cfg(feature = "tch")]
 mod bundled;
+#[cfg(feature = "tch")]
+mod rows;
 mod state;
 
 pub use state::ParameterMoments;
 
 use std::collections::HashMap;
 
+#[cfg(feature = "tch")]
+use burn::backend::LibTorch;
+#[cfg(feature = "tch")]
+use burn::backend::libtorch::TchTensor;
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
@@ -44,10 +50,15 @@ pub struct Rate {
 ///
 /// On LibTorch the step is one fused call per rate that changes parameters in place: a clone of the module shares
 /// them, so take `module.into_record()` to keep a copy.
+///
+/// A step that reads few rows of a large table need not go through all of it: after [`AdamW::select_rows`] it takes a
+/// gradient of these rows alone, and the others take the step when they are selected, or by [`AdamW::settle`].
 #[derive(Debug)]
 pub struct AdamW {
     config: AdamWConfig,
     moments: HashMap<ParamId, Box<dyn std::any::Any + Send>>,
+    #[cfg(feature = "tch")]
+    rows: HashMap<ParamId, rows::RowUpdates>,
 }
 
 /// Both moments of one parameter, and the steps it took.
@@ -64,7 +75,58 @@ impl AdamW {
         Self {
             config: config.clone(),
             moments: HashMap::new(),
+            #[cfg(feature = "tch")]
+            rows: HashMap::new(),
         }
+    }
+
+    /// Returns a copy of `rows` of `table`, `[rows, width]`, as they are after all steps so far, and expects the gradient of
+    /// the next step to be of them, in this order; they are distinct. `None`, and nothing has changed, where updates of rows
+    /// are not built: elsewhere than on LibTorch's CPU.
+    ///
+    /// Until [`AdamW::settle`] other rows of the table may lack steps, so nothing but the next step may read it.
+    ///
+    /// # Panics
+    /// When the table has no such row.
+    pub fn select_rows(&mut self, table: &Param<Tensor<2>>, rows: Vec<i64>) -> Option<Tensor<2>> {
+        #[cfg(feature = "tch")]
+        {
+            let value = table.val().inner();
+            super::libtorch::owns_in_main_memory(&value.device())
+                .then(|| self.updates_of(table.id, &value).select(rows))
+                .map(|rows| Tensor::from_primitive::<LibTorch>(TchTensor::new(rows)))
+        }
+        #[cfg(not(feature = "tch"))]
+        {
+            let _ = (table, rows);
+            None
+        }
+    }
+
+    /// Lets all rows of all tables take the steps that they were left out of, so that the module may be read.
+    pub fn settle(&mut self) {
+        #[cfg(feature = "tch")]
+        {
+            self.rows.values_mut().for_each(rows::RowUpdates::settle);
+            self.rows.clear();
+        }
+    }
+
+    #[cfg(feature = "tch")]
+    fn updates_of(&mut self, id: ParamId, value: &Tensor<2>) -> &mut rows::RowUpdates {
+        use super::libtorch::raw;
+
+        let moments = self.moments(id, value);
+        let tensors = [raw(value), raw(&moments.first), raw(&moments.second)];
+        let [beta_1, beta_2] = [self.config.beta_1, self.config.beta_2];
+        let constants = rows::Constants {
+            keep_second: beta_2 as f32,
+            add_second: (1.0 - beta_2) as f32,
+            add_first: (1.0 - beta_1) as f32,
+            epsilon: self.config.epsilon as f32,
+        };
+        let new = || rows::RowUpdates::new(tensors, constants);
+        self.rows.entry(id).or_insert_with(new)
     }
 
     /// Updates every parameter that has a gradient and for whose path `rates` gives a rate; others do not change.
@@ -123,6 +185,11 @@ impl PathMapper for Stepper<'_> {
             return param;
         };
         #[cfg(feature = "tch")]
+        if self.optimizer.rows.contains_key(&param.id) {
+            self.optimizer.step_rows(rate, &param, &grad);
+            return param;
+        }
+        #[cfg(feature = "tch")]
         if super::libtorch::owns(&param.val().device()) {
             self.bundle(rate, &param, grad);
             return param;
@@ -134,6 +201,35 @@ impl PathMapper for Stepper<'_> {
             let moved = update(value.inner(), grad, moments, rate, &config);
             Tensor::from_inner(moved).set_require_grad(required)
         })
+    }
+}
+
+#[cfg(feature = "tch")]
+impl AdamW {
+    /// Takes a step with the gradient of the selected rows of a table.
+    fn step_rows<const D: usize>(
+        &mut self,
+        rate: Rate,
+        table: &Param<Tensor<D>>,
+        grad: &Tensor<D>,
+    ) {
+        let config = self.config.clone();
+        let moments = self.moments(table.id, &table.val().inner());
+        moments.steps += 1;
+        let correction = |beta: f64| {
+            if config.bias_correction {
+                1.0 - beta.powi(moments.steps)
+            } else {
+                1.0
+            }
+        };
+        let numbers = rows::StepNumbers {
+            decay: (1.0 - rate.lr * rate.weight_decay) as f32,
+            size: -(rate.lr / correction(config.beta_1)) as f32,
+            root: correction(config.beta_2).sqrt() as f32,
+        };
+        let rows = self.rows.get_mut(&table.id).expect("rows were selected");
+        rows.step(&super::libtorch::raw(grad), numbers);
     }
 }
 

@@ -24,7 +24,15 @@ impl AdamW {
     /// Returns the state of each parameter of `module` that has taken a step, by path.
     ///
     /// The numbers are copies: later steps do not change them.
+    ///
+    /// # Panics
+    /// When rows of a table lack steps: [`AdamW::settle`] comes first.
     pub fn state<M: Module>(&self, module: &M) -> BTreeMap<String, ParameterMoments> {
+        #[cfg(feature = "tch")]
+        assert!(
+            self.rows.values().all(super::rows::RowUpdates::is_settled),
+            "rows of a table lack steps"
+        );
         let read = Read {
             optimizer: self,
             state: BTreeMap::new(),
