@@ -92,7 +92,7 @@ impl AdamW {
         #[cfg(feature = "tch")]
         {
             let value = table.val().inner();
-            super::libtorch::owns_in_main_memory(&value.device())
+            rows::are_updated(&value)
                 .then(|| self.updates_of(table.id, &value).select(rows))
                 .map(|rows| Tensor::from_primitive::<LibTorch>(TchTensor::new(rows)))
         }

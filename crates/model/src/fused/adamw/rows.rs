@@ -6,6 +6,9 @@
 use std::os::raw::{c_char, c_void};
 use std::ptr;
 
+use burn::tensor::Tensor;
+
+use crate::fused::libtorch::{owns_in_main_memory, raw};
 use crate::fused::shim::{check, handle};
 
 unsafe extern "C" {
@@ -41,6 +44,14 @@ pub(super) struct Constants {
     pub add_second: f32,
     pub add_first: f32,
     pub epsilon: f32,
+}
+
+/// Returns true if the C++ can update rows of a table.
+pub(super) fn are_updated(table: &Tensor<2>) -> bool {
+    owns_in_main_memory(&table.device()) && {
+        let table = raw(table);
+        table.kind() == tch::Kind::Float && table.is_contiguous()
+    }
 }
 
 /// A table of which steps update some rows.
