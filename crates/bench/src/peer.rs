@@ -53,6 +53,8 @@ pub fn comparison(desk: &Desk) -> Result<Comparison> {
          `recomputed`: the backward pass computes inner results of layers again, in PyTorch by `gradient_checkpointing_enable`.\n\
          `shuffled`: texts of a task in shuffled order, `bucketed`: texts of similar length together. PyTorch pads each batch to its longest text and \
          computes the padding too, totune leaves it out; it is not counted as tokens.\n\
+         totune updates the rows of the word embeddings that a batch reads, and the others at the end of an epoch, which is a part of each lap of \
+         `shuffled`, `bucketed` and the multilingual MiniLM; elsewhere it is not timed.\n\
          `memory by formula` of training is the peak memory of the program after a tiny step, measured, and the bytes of weights, moments and \
          activations, counted from the shape (`crates/bench/src/memory.rs`). `tensors by formula` are the latter alone, `tensors` the most bytes of \
          tensors that were alive at once, counted where LibTorch allocates them.",
@@ -116,7 +118,12 @@ fn many_words(desk: &Desk, (mode, dropout, title): (Mode, f64, &str)) -> Result<
         ..Step::training(shape, [batch, seq], desk.threads)
     };
     let name = format!("{name}, batch {batch} x {seq}, {title}");
-    Ok(case(desk, name, &step)?.counting(batch * seq, "tokens"))
+    let tokens = Step::EPOCH * batch * seq;
+    let flop = step.flop().map(|flop| Step::EPOCH as f64 * flop);
+    let case = case(desk, name, &step)?;
+    let mut case = case.counting(tokens, "tokens").multiplying(flop);
+    case.steps = Steps::Lap(Step::EPOCH);
+    Ok(case)
 }
 
 /// Training of a MiniLM on long texts, with kept activations or with recomputed ones (PyTorch's gradient checkpointing).

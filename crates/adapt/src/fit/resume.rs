@@ -70,6 +70,7 @@ impl Run<'_> {
         interrupted: bool,
     ) -> Result<()> {
         if self.checkpoints.is_due(interrupted) {
+            changing.1.settle(); // a part of the steps taken
             self.train_clock.stop()?;
             let state = self.state(changing, place);
             self.checkpoints.save(state);

@@ -162,7 +162,7 @@ impl Run<'_> {
         let mut accumulated = GradientsAccumulator::new();
         let mut losses = Vec::new();
         let examples = &self.task.train;
-        let rows = self.word_rows(model, indices);
+        let rows = self.word_rows(model, indices, assigned);
         let reader = rows
             .as_ref()
             .and_then(|rows| model.with_word_rows(rows, optimizer));
@@ -197,8 +197,14 @@ impl Run<'_> {
     }
 
     /// Rows of the word embeddings that a batch reads; none where its gradient has all rows, or it reads cached activations.
-    fn word_rows<E: Encoder>(&self, model: &Classifier<E>, indices: &[usize]) -> Option<WordRows> {
-        let reads_some = self.start.is_none() && self.pretrained.is_none();
+    fn word_rows<E: Encoder>(
+        &self,
+        model: &Classifier<E>,
+        indices: &[usize],
+        assigned: &Assignment,
+    ) -> Option<WordRows> {
+        let trains_words = self.start.is_none() && assigned.frozen_below == 0;
+        let reads_some = trains_words && self.pretrained.is_none() && reads_at_once(self.device);
         reads_some.then(|| {
             let rows = indices.iter().map(|&i| &self.task.train.rows[i].encoded);
             let ids = rows.flat_map(|row| row.ids.iter().copied());

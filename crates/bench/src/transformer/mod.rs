@@ -133,6 +133,9 @@ impl Step {
     /// too.
     pub const MASKED: usize = 7;
 
+    /// Steps of an epoch of one synthetic batch, after which words that the batch has not take their steps.
+    pub const EPOCH: usize = 16;
+
     /// Multiplications and additions in the matrix products of a step: forward, and twice as many backward where
     /// everything is trained, by inputs and by weights. `None` where it is not counted: real batches, few trained
     /// parameters, and a forward pass that is made again.

@@ -18,6 +18,8 @@ pub struct Steps {
     optimizer: AdamW,
     /// The batches, used in turn, one for each step.
     batches: Vec<Batch>,
+    /// Steps of an epoch.
+    epoch: u64,
     taken: u64,
     /// Values that sides are compared by: the losses of the first steps, or in inference the logits of the first one.
     first: Vec<f64>,
@@ -55,6 +57,10 @@ impl Steps {
             },
             network: Some(Network::new(case, device)?),
             optimizer: adam_w(),
+            epoch: match batches.len() {
+                1 => Step::EPOCH as u64,
+                n => n as u64,
+            },
             batches,
             taken: 0,
             first: Vec::new(),
@@ -96,9 +102,7 @@ impl Steps {
                 let gradients = reader.gradients(&loss);
                 drop(reading);
                 let network = network.updated(gradients, &mut self.optimizer);
-                let n_batches = self.batches.len();
-                let is_epoch = n_batches > 1 && (self.taken as usize).is_multiple_of(n_batches);
-                if is_epoch {
+                if self.taken % self.epoch == 0 {
                     self.optimizer.settle();
                 }
                 // Behind the update, so that a GPU does not stand still before its backward pass.

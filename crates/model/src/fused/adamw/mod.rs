@@ -81,13 +81,13 @@ impl AdamW {
     }
 
     /// Returns a copy of `rows` of `table`, `[rows, width]`, as they are after all steps so far, and expects the gradient of
-    /// the next step to be of them, in this order; they are distinct. `None`, and nothing has changed, where updates of rows
+    /// the next step to be of them; they are ascending. `None`, and nothing has changed, where updates of rows
     /// are not built: elsewhere than on LibTorch's CPU.
     ///
     /// Until [`AdamW::settle`] other rows of the table may lack steps, so nothing but the next step may read it.
     ///
     /// # Panics
-    /// When the table has no such row.
+    /// When the table has no such row, or they are not ascending.
     pub fn select_rows(&mut self, table: &Param<Tensor<2>>, rows: Vec<i64>) -> Option<Tensor<2>> {
         #[cfg(feature = "tch")]
         {

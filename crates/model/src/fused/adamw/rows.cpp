@@ -115,8 +115,11 @@ char *totune_adamw_rows(Tensor *const *tensors, Tensor *grad, const int64_t *row
                   "AdamW of rows: the gradient has another shape than its rows");
       gradient = grad->contiguous();
     }
-    for (int64_t i = 0; rows && i < n_rows; i++)
+    for (int64_t i = 0; rows && i < n_rows; i++) {
       TORCH_CHECK(0 <= rows[i] && rows[i] < weight.size(0), "AdamW of rows: there is no row ", rows[i]);
+      // One that came twice could be written by two threads at once.
+      TORCH_CHECK(i == 0 || rows[i - 1] < rows[i], "AdamW of rows: row ", rows[i], " is not above the one before it");
+    }
     float *at_weight = weight.data_ptr<float>(), *at_first = first.data_ptr<float>(), *at_second = second.data_ptr<float>();
     const float *at_grad = grad ? gradient.const_data_ptr<float>() : nullptr;
     const int64_t without = grad ? n_steps - 1 : n_steps;
