@@ -47,7 +47,8 @@ pub struct Global {
         global = true,
         value_name = "MIB",
         env = "TOTUNE_CACHE_BUDGET",
-        default_value_t = 4096
+        default_value_t = 4096,
+        allow_negative_numbers = true
     )]
     pub cache_budget: u64,
 

@@ -35,10 +35,10 @@ impl Layout {
             out.display()
         );
         let is_delimited = matches!(kind, Kind::Csv(_) | Kind::Tsv | Kind::Parquet | Kind::Lines);
-        let known = ["", "csv", "tsv", "txt", "json", "jsonl", "ndjson"];
+        let known = ["", "csv", "tsv", "txt", "jsonl", "ndjson"];
         ensure!(
             json || !is_delimited || known.contains(&end),
-            "--out: `{}`, which names no known format; expected a name that ends in .csv, .tsv or .jsonl",
+            "--out: `{}`, which names no format that rows are written in; expected a name that ends in .csv, .tsv or .jsonl",
             out.display()
         );
         let (rows, expected) = match kind {

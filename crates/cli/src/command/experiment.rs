@@ -67,7 +67,11 @@ impl New {
         let text = text(&card, &name, &self.encoder);
         super::data::write_new(&path, &text)?;
         print!("{text}");
-        eprintln!("{shown} is written; run it: totune reproduce {name} own");
+        let project = match &context.global.project {
+            Some(project) => format!(" --project {}", project.display()),
+            None => String::new(),
+        };
+        eprintln!("{shown} is written; run it: totune reproduce {name} own{project}");
         Ok(exit::OK)
     }
 }

@@ -42,6 +42,9 @@ fn a_changed_file_fails_the_check_and_the_difference_is_shown() {
     let said = checkout.run(&["data", "check", "fixture-tweets"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     assert!(said.out.contains("agrees"), "{}", said.out);
+    // In every layout, with ids and without.
+    let said = checkout.run(&["data", "check", "fixture-ner"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     let card = checkout.path("datasets/fixture-tweets.toml");
     let text = fs::read_to_string(&card).expect("the card");
     fs::write(&card, text.replace("repeats = 6", "repeats = 7")).expect("another card");

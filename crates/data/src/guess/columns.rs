@@ -24,6 +24,7 @@ fn of_readable(table: &Table, hints: &Hints) -> Result<Findings> {
     let names = table.columns();
     ensure!(table.n_rows() > 0, "no rows; expected at least one");
     let mut reasons: Vec<String> = Vec::new();
+    refuse_same(hints)?;
     let mut second = asked(names, "--second", &hints.second)?;
     let id = asked(names, "--id", &hints.id)?;
     let known = |name: &String| names.iter().position(|column| column == name);
@@ -82,6 +83,27 @@ fn of_readable(table: &Table, hints: &Hints) -> Result<Findings> {
     findings.columns_reason = reasons.join(", ");
     findings.notes.extend(notes);
     Ok(findings)
+}
+
+/// Refuses two options that name one column.
+fn refuse_same(hints: &Hints) -> Result<()> {
+    let options = [
+        ("--text", &hints.text),
+        ("--second", &hints.second),
+        ("--label", &hints.label),
+        ("--id", &hints.id),
+    ];
+    let given: Vec<(&str, &String)> = options
+        .iter()
+        .filter_map(|(option, name)| Some((*option, name.as_ref()?)))
+        .collect();
+    for (at, (option, name)) in given.iter().enumerate() {
+        let earlier = given[..at].iter().find(|(_, other)| other == name);
+        if let Some((other, _)) = earlier {
+            bail!("{other} and {option}: both name the column `{name}`; expected two columns");
+        }
+    }
+    Ok(())
 }
 
 /// A note on other columns with the name of a label.

@@ -224,7 +224,13 @@ fn delimited(text: &str, end: &str, hints: &Hints) -> Result<FileLayout> {
             header
         }
         None => {
-            let (header, why) = has_header(&rows)?;
+            let (header, why) = match asked_for(&rows, hints) {
+                Some(option) => (
+                    true,
+                    format!("the first line has the name that {option} gives"),
+                ),
+                None => has_header(&rows)?,
+            };
             reason += &format!(", {why}");
             header
         }
@@ -296,6 +302,25 @@ fn records(sample: &Sample, separator: char, quoting: bool) -> Vec<csv::StringRe
         records.pop();
     }
     records
+}
+
+/// The option that names a field of the first row, unless a field below it is the same: a value of the column is no name of
+/// it.
+fn asked_for(rows: &[Vec<String>], hints: &Hints) -> Option<&'static str> {
+    let options = [
+        ("--text", &hints.text),
+        ("--second", &hints.second),
+        ("--label", &hints.label),
+        ("--id", &hints.id),
+    ];
+    let is_first = |name: &String| {
+        let place = rows[0].iter().position(|field| field.trim() == name);
+        let below = |place: usize| rows[1..].iter().filter_map(move |row| row.get(place));
+        place.is_some_and(|place| !below(place).any(|field| field.trim() == name))
+    };
+    let mut given = options.into_iter();
+    let found = given.find(|(_, name)| name.as_ref().is_some_and(is_first));
+    found.map(|(option, _)| option)
 }
 
 /// Returns whether the first row has names, and the reason.

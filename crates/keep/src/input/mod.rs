@@ -330,7 +330,13 @@ impl Source {
     /// Columns by their names; `option` is the option to name another column.
     fn columns(&self, names: &[String], option: &str) -> Result<Vec<Column>> {
         let column = |name: &String| {
-            let place = self.header.iter().position(|column| column == name);
+            let mut places = (0..self.header.len()).filter(|&at| self.header[at] == *name);
+            let place = places.next();
+            ensure!(
+                place.is_none() || places.next().is_none() || self.kind == Kind::Json,
+                "{}: column `{name}` is named twice; expected it once",
+                self.fields.shown
+            );
             // The keys of JSON objects may differ between lines.
             if place.is_none() && self.kind != Kind::Json {
                 bail!(

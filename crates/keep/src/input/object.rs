@@ -42,7 +42,7 @@ impl Object {
     /// The value of `name`, if there is one.
     ///
     /// # Errors
-    /// When it is a number that is too large.
+    /// When it is a number that is too large, or the key is there twice.
     pub fn get(&self, name: &str) -> serde_json::Result<Option<Value>> {
         let mut reader = serde_json::Deserializer::from_str(&self.text);
         reader.deserialize_map(Find(name))
@@ -63,7 +63,7 @@ impl Object {
     }
 }
 
-/// Finder of the value of a key, the last one where there are several.
+/// Finder of the value of a key, which must not be there twice.
 struct Find<'n>(&'n str);
 
 impl<'de> Visitor<'de> for Find<'_> {
@@ -76,7 +76,9 @@ impl<'de> Visitor<'de> for Find<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Option<Value>, M::Error> {
         let mut found = None;
         while let Some(key) = map.next_key::<String>()? {
-            if key == self.0 {
+            if key == self.0 && found.is_some() {
+                return Err(serde::de::Error::custom("the key is there twice"));
+            } else if key == self.0 {
                 found = Some(map.next_value()?);
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -147,9 +149,10 @@ mod tests {
 
     #[test]
     fn only_values_that_are_asked_for_have_to_be_readable() {
-        let object = Object::new(r#"{"b": 1e400, "a": "x", "a": "y"}"#).expect("an object");
-        assert_eq!(object.keys(), ["b", "a", "a"]);
-        assert_eq!(object.get("a").expect("a text"), Some("y".into()));
+        let object = Object::new(r#"{"b": 1e400, "d": 1, "a": "x", "d": 2}"#).expect("an object");
+        assert_eq!(object.keys(), ["b", "d", "a", "d"]);
+        assert_eq!(object.get("a").expect("a text"), Some("x".into()));
+        assert!(object.get("d").is_err(), "twice");
         assert_eq!(object.get("c").expect("nothing"), None);
         assert!(object.get("b").is_err());
     }

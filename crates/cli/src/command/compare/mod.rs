@@ -68,7 +68,12 @@ pub struct Compare {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     seeds: u16,
     /// Differences up to this one do not matter
-    #[arg(long, value_name = "SCORE", default_value_t = 0.01)]
+    #[arg(
+        long,
+        value_name = "SCORE",
+        default_value_t = 0.01,
+        allow_negative_numbers = true
+    )]
     margin: f64,
     /// Folder for the page and the numbers [default: compare/<name> below the current folder]
     #[arg(long, value_name = "FOLDER")]

@@ -85,7 +85,12 @@ pub struct Train {
     #[arg(long)]
     gradient_checkpointing: bool,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     seed: u64,
     /// New folder for the model
     #[arg(long, value_name = "FOLDER")]

@@ -169,3 +169,44 @@ fn a_column_of_texts_by_name_has_words_in_it() {
         ["passage".to_string()]
     );
 }
+
+#[test]
+fn two_options_name_two_columns() {
+    let hints = Hints {
+        text: Some("text".into()),
+        label: Some("text".into()),
+        ..Hints::default()
+    };
+    let said = refused(&[("reviews.csv", REVIEWS)], &hints);
+    let expected =
+        "reviews.csv: --text and --label: both name the column `text`; expected two columns";
+    assert!(said.ends_with(expected), "{said}");
+}
+
+#[test]
+fn a_first_line_with_names_that_options_give_is_a_header() {
+    let rows = "alpha,beta\nq,good\nz,bad\nw,good\nx,bad\n";
+    let said = refused(&[("odd.csv", rows)], &Hints::default());
+    assert!(said.contains("may be names or a row"), "{said}");
+    let named = Hints {
+        text: Some("alpha".into()),
+        label: Some("beta".into()),
+        ..Hints::default()
+    };
+    let (draft, card) = drafted(&[("odd.csv", rows)], &named);
+    assert_eq!(card.splits["train"].rows, 4);
+    assert!(
+        draft
+            .text
+            .contains("the first line has the name that --text gives"),
+        "{}",
+        draft.text
+    );
+    // A value of the column is no name of it.
+    let value = Hints {
+        label: Some("good".into()),
+        ..Hints::default()
+    };
+    let said = refused(&[("odd.csv", "q,good\nz,bad\nw,good\nx,bad\n")], &value);
+    assert!(said.contains("may be names or a row"), "{said}");
+}

@@ -87,13 +87,13 @@ pub fn check(card: &Card, root: &Path) -> Vec<Checked> {
     let listed = super::listed(card, root);
     let mut all = Vec::new();
     for split in listed.splits.iter().map(|split| split.split.as_str()) {
-        let mut first: Option<(&str, Vec<Example>)> = None;
+        let mut first: Option<(&Layout, Vec<Example>)> = None;
         for (layout, path) in card.found(root, split) {
             let (mut checked, examples) = check_file(card, root, (layout, split), &path);
             match (&first, examples) {
-                (None, examples) => first = examples.map(|it| (layout.name.as_str(), it)),
+                (None, examples) => first = examples.map(|it| (layout, it)),
                 (Some((other, expected)), Some(found)) => {
-                    checked.compare_layouts(other, expected, &found);
+                    checked.compare_layouts((other, expected), (layout, &found));
                 }
                 (Some(_), None) => {}
             }
@@ -167,14 +167,14 @@ fn check_file(
     }
 }
 
-/// Returns whether two layouts give the same example. Groups may be missing in one, and scores may be rounded to 32
-/// bits.
+/// Returns whether two layouts give the same input and target. Ids and groups may be missing in one, and scores may be rounded
+/// to 32 bits.
 fn same(a: &Example, b: &Example) -> bool {
     let targets = match (&a.target, &b.target) {
         (Target::Value(a), Target::Value(b)) => (a - b).abs() <= 1e-6 * a.abs().max(1.0),
         (a, b) => a == b,
     };
-    targets && a.id == b.id && a.input == b.input
+    targets && a.input == b.input
 }
 
 impl Checked {
@@ -187,8 +187,14 @@ impl Checked {
     }
 
     /// Every layout of a split has to give the examples of the first one.
-    fn compare_layouts(&mut self, other: &str, expected: &[Example], found: &[Example]) {
-        let pairs = || expected.iter().zip(found).filter(|(a, b)| !same(a, b));
+    fn compare_layouts(
+        &mut self,
+        (other, expected): (&Layout, &[Example]),
+        (layout, found): (&Layout, &[Example]),
+    ) {
+        let ids = [other, layout].map(|layout| layout.columns.id.is_some());
+        let is_same = |a: &Example, b: &Example| (ids[0] != ids[1] || a.id == b.id) && same(a, b);
+        let pairs = || expected.iter().zip(found).filter(|(a, b)| !is_same(a, b));
         let differ = pairs().count() + expected.len().abs_diff(found.len());
         if differ == 0 {
             return;
@@ -198,7 +204,7 @@ impl Checked {
             .map(|(_, b)| format!(", first the one of id `{}`", b.id));
         self.differ(
             "examples",
-            format!("those of the layout `{other}`"),
+            format!("those of the layout `{}`", other.name),
             format!("{differ} others{}", first.unwrap_or_default()),
         );
         self.verdict = Verdict::Differs;

@@ -54,6 +54,18 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         ("f.csv", "text\na\n", true, "no column `label`"),
         ("g.csv", "text,label\n", true, "found no rows to score"),
         (
+            "k.csv",
+            "text,text\na,b\n",
+            false,
+            "k.csv: column `text` is named twice; expected it once",
+        ),
+        (
+            "k.jsonl",
+            "{\"text\": \"a\", \"text\": \"b\"}\n",
+            false,
+            "k.jsonl: line 1: `text`: the key is there twice",
+        ),
+        (
             "h.conll",
             "a O\n",
             false,

@@ -179,6 +179,7 @@ fn a_file_is_written_in_the_format_that_its_name_says() {
         (Kind::Words, "p.tsv", false),
         (Kind::Csv(None), "p.tsv", true),
         (Kind::Tsv, "p.xlsx", false),
+        (Kind::Csv(None), "p.json", false),
     ] {
         let error = layout(kind, out, json).expect_err(out).to_string();
         assert!(error.contains(&format!("--out: `{out}`, ")), "{error}");
