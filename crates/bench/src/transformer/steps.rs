@@ -102,7 +102,7 @@ impl Steps {
                 let gradients = reader.gradients(&loss);
                 drop(reading);
                 let network = network.updated(gradients, &mut self.optimizer);
-                if self.taken % self.epoch == 0 {
+                if self.taken.is_multiple_of(self.epoch) {
                     self.optimizer.settle();
                 }
                 // Behind the update, so that a GPU does not stand still before its backward pass.

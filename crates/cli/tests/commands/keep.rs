@@ -45,7 +45,7 @@ fn files_of_predictions(checkout: &Checkout, [model, tweets, out]: [&str; 3]) {
             &[tweets, "--out", &json, "--json"],
             "expected a name that ends in .jsonl",
         ),
-        (&[tweets, "--out", &excel], "which names no known format"),
+        (&[tweets, "--out", &excel], "which names no format"),
     ];
     for (arguments, expected) in refusals {
         let said = fail(checkout, &[&["predict", model], arguments].concat());
