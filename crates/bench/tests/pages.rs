@@ -53,7 +53,7 @@ fn every_committed_page_is_written_from_its_results() {
 /// The rows of the table of speeds on a CPU: the words that a row begins with, its benchmark, words in the names of its
 /// cases, and the sides of each ratio, ours last.
 const SPEEDS: &str = "\
-training MiniLM on full batches | peer | MiniLM, batch; training; !512 | pytorch-fused / totune; pytorch-tuned / totune; pytorch-compiled / totune
+training MiniLM on full batches | peer | MiniLM, batch; training; !512; !multilingual | pytorch-fused / totune; pytorch-tuned / totune; pytorch-compiled / totune
 training BERT-base on full batches | peer | BERT-base; training | pytorch-fused / totune; pytorch-tuned / totune; pytorch-compiled / totune
 training MiniLM on 8 texts of 512 tokens | peer | 512; training; !recomputed | pytorch-fused / totune; pytorch-tuned / totune; pytorch-compiled / totune
 training with recomputed activations | peer | recomputed | pytorch-fused / totune; pytorch-tuned / totune
