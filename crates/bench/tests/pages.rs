@@ -57,6 +57,7 @@ training MiniLM on full batches | peer | MiniLM, batch; training; !512; !multili
 training BERT-base on full batches | peer | BERT-base; training | pytorch-fused / totune; pytorch-tuned / totune; pytorch-compiled / totune
 training MiniLM on 8 texts of 512 tokens | peer | 512; training; !recomputed | pytorch-fused / totune; pytorch-tuned / totune; pytorch-compiled / totune
 training with recomputed activations | peer | recomputed | pytorch-fused / totune; pytorch-tuned / totune
+training a multilingual MiniLM | peer | multilingual | pytorch-fused / totune; pytorch-tuned / totune
 inference on full batches | peer | batch; inference | pytorch / totune; pytorch-tuned / totune; pytorch-compiled / totune
 training MiniLM on texts in random order | peer | shuffled; training | pytorch-fused / totune; pytorch-tuned / totune
 training MiniLM on texts of similar length | peer | bucketed; training | pytorch-fused / totune; pytorch-tuned / totune
