@@ -48,7 +48,7 @@ pub(super) struct Place {
 }
 
 /// State that changes with a step: the model, the optimizer, and the norms of the gradients where they count.
-type Changing<'s, E> = (&'s Classifier<E>, &'s mut AdamW, Option<&'s GradientNorms>);
+type Changing<'s, E> = (&'s Classifier<E>, &'s AdamW, Option<&'s GradientNorms>);
 
 impl EpochStart {
     /// The beginning of an epoch.
@@ -61,29 +61,23 @@ impl EpochStart {
 }
 
 impl Run<'_> {
-    /// Saves the state at a place where a checkpoint is due; `interrupted` says that the run ends here. The clock of
-    /// training stands still meanwhile.
+    /// Saves the state after a step. The clock of training stands still meanwhile.
     pub(super) fn save<E: Encoder>(
         &mut self,
         changing: Changing<E>,
         place: (&Stage, Place),
-        interrupted: bool,
     ) -> Result<()> {
-        if self.checkpoints.is_due(interrupted) {
-            changing.1.settle(); // a part of the steps taken
-            self.train_clock.stop()?;
-            let state = self.state(changing, place);
-            self.checkpoints.save(state);
-            self.train_clock.start()?;
-        }
-        Ok(())
+        self.train_clock.stop()?;
+        let state = self.state(changing, place);
+        self.checkpoints.save(state);
+        self.train_clock.start()
     }
 
     /// Saves the state at the end of an epoch whose evaluation was interrupted and is made again.
     pub(super) fn save_unscored<E: Encoder>(
         &mut self,
         model: &Classifier<E>,
-        optimizer: &mut AdamW,
+        optimizer: &AdamW,
         place: (&Stage, Place),
     ) {
         self.epoch -= 1; // it ends again
@@ -100,7 +94,6 @@ impl Run<'_> {
         (model, optimizer, norms): Changing<E>,
         (stage, place): (&Stage, Place),
     ) -> TrainingState {
-        optimizer.settle();
         let best = self.best.found();
         let mut progress = Progress {
             failed: self.failed.clone(),

@@ -126,8 +126,11 @@ impl Run<'_> {
                 lr,
                 train_seconds: self.train_clock.seconds(),
             });
-            let state = (&model, &mut *optimizer, norms.as_ref());
-            self.save(state, (stage, place), heard.is_break())?;
+            if self.checkpoints.is_due(heard.is_break()) {
+                optimizer.settle();
+                let state = (&model, &*optimizer, norms.as_ref());
+                self.save(state, (stage, place))?;
+            }
             if heard.is_break() {
                 return Ok((model, ControlFlow::Break(Stop::Interrupted)));
             }

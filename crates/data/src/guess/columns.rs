@@ -87,16 +87,7 @@ fn of_readable(table: &Table, hints: &Hints) -> Result<Findings> {
 
 /// Refuses two options that name one column.
 fn refuse_same(hints: &Hints) -> Result<()> {
-    let options = [
-        ("--text", &hints.text),
-        ("--second", &hints.second),
-        ("--label", &hints.label),
-        ("--id", &hints.id),
-    ];
-    let given: Vec<(&str, &String)> = options
-        .iter()
-        .filter_map(|(option, name)| Some((*option, name.as_ref()?)))
-        .collect();
+    let given: Vec<(&str, &String)> = hints.columns().collect();
     for (at, (option, name)) in given.iter().enumerate() {
         let earlier = given[..at].iter().find(|(_, other)| other == name);
         if let Some((other, _)) = earlier {

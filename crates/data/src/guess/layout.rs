@@ -307,19 +307,12 @@ fn records(sample: &Sample, separator: char, quoting: bool) -> Vec<csv::StringRe
 /// The option that names a field of the first row, unless a field below it is the same: a value of the column is no name of
 /// it.
 fn asked_for(rows: &[Vec<String>], hints: &Hints) -> Option<&'static str> {
-    let options = [
-        ("--text", &hints.text),
-        ("--second", &hints.second),
-        ("--label", &hints.label),
-        ("--id", &hints.id),
-    ];
     let is_first = |name: &String| {
         let place = rows[0].iter().position(|field| field.trim() == name);
         let below = |place: usize| rows[1..].iter().filter_map(move |row| row.get(place));
         place.is_some_and(|place| !below(place).any(|field| field.trim() == name))
     };
-    let mut given = options.into_iter();
-    let found = given.find(|(_, name)| name.as_ref().is_some_and(is_first));
+    let found = hints.columns().find(|(_, name)| is_first(name));
     found.map(|(option, _)| option)
 }
 

@@ -68,6 +68,20 @@ pub struct Hints {
     pub encoding: Option<String>,
 }
 
+impl Hints {
+    /// The options that name a column, with its name.
+    fn columns(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let options = [
+            ("--text", self.text.as_ref()),
+            ("--second", self.second.as_ref()),
+            ("--label", self.label.as_ref()),
+            ("--id", self.id.as_ref()),
+        ];
+        let given = options.into_iter();
+        given.filter_map(|(option, name)| Some((option, name?)))
+    }
+}
+
 /// A card that has not been written yet.
 #[derive(Clone, Debug)]
 pub struct Draft {

@@ -106,9 +106,8 @@ impl AdamW {
     /// Lets all rows of all tables take the steps that they were left out of, so that the module may be read.
     pub fn settle(&mut self) {
         #[cfg(feature = "tch")]
-        {
-            self.rows.values_mut().for_each(rows::RowUpdates::settle);
-            self.rows.clear();
+        for (_, rows) in self.rows.drain() {
+            rows.settle();
         }
     }
 

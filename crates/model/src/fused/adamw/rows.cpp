@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "../flushing.h"
 #include "../shared.h"
@@ -41,7 +42,7 @@ INLINE float moved(float moment, float grad, float share) {
   return __builtin_fmaf(little ? share : share - 1.0f, grad - moment, little ? moment : grad);
 }
 
-WIDEST void with_gradient(const Row &row, const float *grad, const Step &step, const Constants &c) {
+WIDEST void take(const Row &row, const float *grad, const Step &step, const Constants &c) {
   float *weight = row.weight, *first = row.first, *second = row.second;
   const float decay = step.decay, size = step.size, root = step.root;
   SEPARATE
@@ -49,17 +50,6 @@ WIDEST void with_gradient(const Row &row, const float *grad, const Step &step, c
     const float g = grad[i];
     first[i] = moved(first[i], g, c.add_first);
     second[i] = second[i] * c.keep_second + c.add_second * g * g;
-    weight[i] = weight[i] * decay + size * first[i] / (std::sqrt(second[i]) / root + c.epsilon);
-  }
-}
-
-WIDEST void without_gradient(const Row &row, const Step &step, const Constants &c) {
-  float *weight = row.weight, *first = row.first, *second = row.second;
-  const float decay = step.decay, size = step.size, root = step.root;
-  SEPARATE
-  for (int64_t i = 0; i < row.width; i++) {
-    first[i] = moved(first[i], 0.0f, c.add_first);
-    second[i] = second[i] * c.keep_second;
     weight[i] = weight[i] * decay + size * first[i] / (std::sqrt(second[i]) / root + c.epsilon);
   }
 }
@@ -78,11 +68,11 @@ bool is_zero(const float *x, int64_t n) {
 // 800 steps is.
 constexpr int64_t PIECE = 128;
 
-void make_up(const Row &row, const Step *steps, int64_t n, const Constants &c) {
+void make_up(const Row &row, const float *zeros, const Step *steps, int64_t n, const Constants &c) {
   for (int64_t begin = 0; begin < n; begin += PIECE) {
     const int64_t end = std::min(begin + PIECE, n);
     if (!is_zero(row.first, row.width)) {
-      for (int64_t i = begin; i < end; i++) without_gradient(row, steps[i], c);
+      for (int64_t i = begin; i < end; i++) take(row, zeros, steps[i], c);
       continue;
     }
     // Nothing but the decay is left, as for a word that no text had yet.
@@ -122,14 +112,15 @@ char *totune_adamw_rows(Tensor *const *tensors, Tensor *grad, const int64_t *row
     }
     float *at_weight = weight.data_ptr<float>(), *at_first = first.data_ptr<float>(), *at_second = second.data_ptr<float>();
     const float *at_grad = grad ? gradient.const_data_ptr<float>() : nullptr;
+    const std::vector<float> zeros(width);
     const int64_t without = grad ? n_steps - 1 : n_steps;
     totune::Flushing flushing(true); // as in the update of whole parameters
     at::parallel_for(0, n_rows, 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         const int64_t at = rows ? rows[i] : i;
         const Row row{at_weight + at * width, at_first + at * width, at_second + at * width, width};
-        make_up(row, steps + taken[at], without - taken[at], *constants);
-        if (grad) with_gradient(row, at_grad + i * width, steps[without], *constants);
+        make_up(row, zeros.data(), steps + taken[at], without - taken[at], *constants);
+        if (grad) take(row, at_grad + i * width, steps[without], *constants);
         taken[at] = static_cast<int32_t>(n_steps);
       }
     });

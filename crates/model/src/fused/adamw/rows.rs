@@ -96,12 +96,8 @@ impl RowUpdates {
     }
 
     /// Lets all rows take all steps.
-    pub fn settle(&mut self) {
-        if !self.steps.is_empty() {
-            self.call(None, None);
-            self.steps.clear();
-            self.taken.fill(0);
-        }
+    pub fn settle(mut self) {
+        self.call(None, None);
     }
 
     pub fn is_settled(&self) -> bool {
