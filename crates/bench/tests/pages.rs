@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use totune_bench::{ALL, Results, Target, markdown, regret, scale};
 
@@ -116,6 +117,9 @@ const OTHER_GOALS: &str = "\
 at most 0.80 of PyTorch's operators | operators | batch | operators
 at least as fast as `torch.compile` | gpu | training | faster";
 
+/// Held by each test that reads the documentation, which two of them may write.
+static DOCUMENTATION: Mutex<()> = Mutex::new(());
+
 /// Whether all of these words are in the name of a case, and none of those behind a `!`.
 fn has_words(case: &str, words: &str) -> bool {
     words.split("; ").all(|word| match word.strip_prefix('!') {
@@ -189,6 +193,7 @@ fn rows_below(page: &str, heading: &str) -> Vec<String> {
 
 #[test]
 fn the_speeds_in_readme_are_some_of_those_in_the_documentation() {
+    let _alone = DOCUMENTATION.lock();
     for heading in headings() {
         let all = rows_below("docs/benchmarks.md", &heading);
         let some = rows_below("README.md", &heading);
@@ -224,6 +229,7 @@ fn speed(folder: &str, benchmark: &str, words: &str, sides: &str) -> String {
 /// `TOTUNE_WRITE_PAGES=1` writes the figures of the rows, here and in the README.
 #[test]
 fn the_speeds_in_the_documentation_are_those_of_the_results() {
+    let _alone = DOCUMENTATION.lock();
     let of_cpus = MACHINES.map(|(folder, _)| folder);
     let folders = [&of_cpus[..], &[""]];
     let tables = headings().into_iter().zip([SPEEDS, GPU_SPEEDS]);
@@ -301,6 +307,7 @@ fn reached(folder: &str, benchmark: &str, words: &str, kind: &str) -> String {
 
 #[test]
 fn the_other_goals_in_the_documentation_stand_where_the_results_say() {
+    let _alone = DOCUMENTATION.lock();
     let heading = "| goal | found | machine | page or command | reached |";
     let table = rows_below("docs/benchmarks.md", heading);
     for line in OTHER_GOALS.lines() {
@@ -329,6 +336,7 @@ fn the_other_goals_in_the_documentation_stand_where_the_results_say() {
 /// `TOTUNE_WRITE_PAGES=1` writes the cells.
 #[test]
 fn the_goals_in_the_documentation_stand_where_the_results_say() {
+    let _alone = DOCUMENTATION.lock();
     let machines = MACHINES.map(|(_, shown)| shown).join(" | ");
     let table = rows_below("docs/benchmarks.md", &format!("| goal | {machines} |"));
     assert_eq!(table.len(), GOALS.lines().count());
