@@ -25,16 +25,25 @@ fn ordered(
     hints: &Hints,
 ) -> Result<Vec<String>> {
     if let Some(order) = &hints.order {
+        // People write spaces after commas.
+        let meant = |label: &String| {
+            found
+                .iter()
+                .find(|found| *found == label)
+                .map_or(label.trim(), |found| found)
+                .to_string()
+        };
+        let order: Vec<String> = order.iter().map(meant).collect();
         if let Some(label) = found.iter().find(|label| !order.contains(label)) {
             let hint = near(label, order.iter().map(String::as_str))
                 .map_or(String::new(), |near| format!(" did you mean `{near}`?"));
             bail!(
                 "--order: `{name}` has `{}`, which is not in it;{hint} found {}",
                 shown(label),
-                listed(order)
+                listed(&order)
             );
         }
-        return Ok(order.clone());
+        return Ok(order);
     }
     if let Some(odd) = odd {
         bail!(

@@ -10,6 +10,7 @@ mod label_sets;
 mod layout;
 mod names;
 mod odd;
+mod odd_lists;
 mod shown;
 mod siblings;
 pub(crate) mod spellings;
@@ -26,7 +27,7 @@ use self::split::{Found, Reader, Split};
 
 use crate::contents::{contents, decoded, marked, uncompressed};
 use crate::duplicates::repeats_note;
-use crate::format::Format;
+use crate::format::{Format, Table};
 use crate::survey::Measured;
 use crate::tags::Scheme;
 use crate::{Card, Empty, Task};
@@ -221,15 +222,14 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
                 totune_toml::parse_toml::<toml::Table>(&format!("format = {format}"))
                     .and_then(|table| Ok(table["format"].clone().try_into()?))?;
             let table = read.table_with_lists(file, bytes, None, &|_| true)?;
-            let lists = match read {
-                Format::Jsonl(_) | Format::Json(_) | Format::Parquet(_) => {
-                    word_lists::guess(&table, hints)?
-                }
-                _ => None,
-            };
-            let mut findings = match lists {
-                Some(findings) => findings,
-                None => columns::findings(&table, hints)?,
+            let is_listed = matches!(
+                read,
+                Format::Jsonl(_) | Format::Json(_) | Format::Parquet(_)
+            );
+            let mut findings = if is_listed {
+                of_lists(&table, hints)?
+            } else {
+                columns::findings(&table, hints)?
             };
             findings.format = format;
             findings.format_reason = reason;
@@ -249,6 +249,14 @@ fn findings(file: &Path, bytes: &[u8], hints: &Hints) -> Result<Findings> {
     findings.empty = hints.empty;
     findings.encoding = encoding.map(String::from);
     Ok(findings)
+}
+
+/// The findings about a table that may have lists of words and tags.
+fn of_lists(table: &Table, hints: &Hints) -> Result<Findings> {
+    let lists = word_lists::guess(table, hints).transpose();
+    let findings = lists.unwrap_or_else(|| columns::findings(table, hints));
+    // One row keeps a column of lists from being taken for one, which an error about the columns does not say.
+    findings.map_err(|error| odd_lists::finding(table, hints).map_or(error, |odd| anyhow!(odd)))
 }
 
 fn parsed(text: &str, name: &str, folder: &Path) -> Result<Card> {

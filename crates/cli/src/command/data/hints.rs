@@ -114,7 +114,10 @@ impl HintArgs {
             label: self.label.clone(),
             label_separator: self.label_separator.clone(),
             order: self.order.clone(),
-            tags: self.tags.clone(),
+            tags: self.tags.as_ref().map(|tags| {
+                let tags = tags.iter().map(|tag| tag.trim().to_string()); // people write spaces after commas
+                tags.collect()
+            }),
             scheme: self.scheme,
             id: self.id.clone(),
             separator: self.separator,

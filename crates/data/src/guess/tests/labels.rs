@@ -170,7 +170,7 @@ fn labels_have_an_order_only_where_it_is_asked_for() {
         error.contains("--order: `rating` has `fair`, which is not in it"),
         "{error}"
     );
-    let (_, card) = drafted(&[file], &hints(Some(&["bad", "fair", "good", "best"])));
+    let (_, card) = drafted(&[file], &hints(Some(&["bad", " fair", " good", " best"])));
     assert_eq!(card.labels, ["bad", "fair", "good", "best"]);
     assert_eq!(card.splits["train"].counts, Some(vec![2, 1, 1, 0]));
 }

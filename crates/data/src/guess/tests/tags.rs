@@ -110,6 +110,53 @@ fn lists_that_are_no_words_and_tags_are_refused_in_plain_words() {
 }
 
 #[test]
+fn the_one_row_whose_lists_do_not_fit_is_named() {
+    let row = |words: &str, tags: &str| format!("{{\"tokens\": {words}, \"ner_tags\": {tags}}}\n");
+    let rows = row(r#"["Ann", "sang"]"#, r#"["B-PER", "O"]"#).repeat(19);
+    for (words, tags, says) in [
+        (
+            r#"["it", "rained"]"#,
+            r#"["O"]"#,
+            "line 20: 2 words in `tokens` and 1 tags in `ner_tags`; expected one for each, as in 19 of 20 rows",
+        ),
+        (
+            r#""it rained""#,
+            r#"["O", "O"]"#,
+            "line 20: `tokens` has `it rained`; expected a list of words",
+        ),
+        (
+            r#"["it", null]"#,
+            r#"["O", "O"]"#,
+            "line 20: `tokens` has `null`; expected a list of words",
+        ),
+        (
+            r#"["it", "rained"]"#,
+            r#"["O", "VB"]"#,
+            "line 20: `ner_tags` has `VB`; expected a list of tags",
+        ),
+        (
+            r#"["it", "rained"]"#,
+            "null",
+            "line 20: 2 words in `tokens` and 0 tags in `ner_tags`",
+        ),
+    ] {
+        let text = rows.clone() + &row(words, tags);
+        let as_tagging = Hints {
+            task: Some(Task::Tagging),
+            ..tagged(None, None)
+        };
+        for hints in [tagged(None, None), as_tagging] {
+            let error = refused(&[("a.jsonl", &text)], &hints);
+            assert!(error.contains(says), "{says}: {error}");
+        }
+    }
+    // Half of the rows may as well be meant.
+    let half = row(r#"["it"]"#, r#"["O"]"#) + &row(r#""it rained""#, "3");
+    let error = refused(&[("a.jsonl", &half)], &tagged(None, None));
+    assert!(!error.contains("as in"), "{error}");
+}
+
+#[test]
 fn a_scheme_is_written_into_the_card_where_no_scheme_has_all_tags() {
     let mixed = "Nils B-PER\nKay I-PER\nsang O\n\nAnn I-PER\nsang O\n\nBo B-PER\n\n";
     let file = ("ner.txt", mixed);
