@@ -75,8 +75,7 @@ impl Args {
     ///
     /// # Errors
     /// What clap has to say of them, which may be the help that they ask for.
-    pub fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let words: Vec<_> = words.into_iter().collect();
+    pub fn of(words: Vec<OsString>) -> Result<Self, clap::Error> {
         let command = Self::command().mut_args(without_empty_variable);
         let matches = command
             .try_get_matches_from(&words)

@@ -74,6 +74,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whether a command line that clap refuses asks for `--log-format json`, so that the error has that format, too.
+pub fn wants_json(words: &[OsString]) -> bool {
+    let is_option = |word: &OsString| word == "--log-format";
+    let options = words.split(|word| word == "--").next().unwrap_or_default();
+    let pairs = options.iter().zip(options.iter().skip(1));
+    let mut values = pairs.filter_map(|(word, next)| is_option(word).then_some(next));
+    values.any(|value| value == "json") || options.iter().any(|word| word == "--log-format=json")
+}
+
 impl Global {
     /// Folders of datasets and encoders for a project at `project`.
     pub fn roots(&self, project: &Path) -> Roots {

@@ -37,9 +37,15 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ! {
     let start = Instant::now();
     memory::keep_freed_memory();
     signals::end_with_the_reader();
-    exit::end(match args::Args::of(words) {
+    let words: Vec<OsString> = words.into_iter().collect();
+    exit::end(match args::Args::of(words.clone()) {
         Ok(args) => args.run(start).unwrap_or_else(|error| exit::report(&error)),
-        Err(help) => print::help(&help),
+        Err(help) => {
+            if global::wants_json(&words) {
+                print::use_json();
+            }
+            print::help(&help)
+        }
     })
 }
 

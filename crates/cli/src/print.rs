@@ -60,6 +60,10 @@ pub fn print(what: Arguments) {
 
 /// Prints the help that was asked for, or what is wrong with the arguments; returns the exit code.
 pub fn help(help: &clap::Error) -> u8 {
+    if help.use_stderr() && is_json() {
+        eprintln!("{}", help.to_string().trim_end());
+        return exit::ERROR;
+    }
     match help.print() {
         Err(error) if !help.use_stderr() => end_unwritten(&error),
         _ => help.exit_code().try_into().unwrap_or(exit::ERROR),

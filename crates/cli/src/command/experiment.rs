@@ -12,6 +12,9 @@ use crate::exit;
 
 /// Experiments of your own
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Example:
+  totune experiment new reviews.toml   experiments/reviews/strategies.toml, with three strategies")]
 pub enum Experiment {
     New(New),
 }

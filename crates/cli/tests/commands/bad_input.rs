@@ -32,6 +32,20 @@ fn unknown_names_are_answered_with_the_near_one_and_the_list() {
         ),
         (vec!["train", "reviews.toml"], "reviews.toml: not found in "),
         (
+            vec!["data", "check", "reviews.csv"],
+            ", and no dataset has this name",
+        ),
+        (
+            vec!["data", "check", "some/reviews.toml"],
+            "some/reviews.toml: not found in ",
+        ),
+        (
+            vec!["data", "check", "/"],
+            "/: is a folder, expected a file",
+        ),
+        (vec!["data", "new", "/"], "/: is a folder, expected a file"),
+        (vec!["compare", "/"], "/: is a folder, expected a file"),
+        (
             vec!["reproduce", "trial", "fixtures"],
             "unknown profile `fixtures`; did you mean `fixture`? there are: fixture",
         ),

@@ -186,6 +186,18 @@ fn a_file_that_has_changed_is_said_to_have_and_described_anew() {
 }
 
 #[test]
+fn a_named_dataset_without_files_is_in_the_check_for_programs() {
+    let checkout = Checkout::new();
+    let said = checkout.run(&["data", "check", "mrpc", "--json"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let found = json(&said.out);
+    assert_eq!(found[0]["kind"], "missing", "{found}");
+    let missing = found[0]["missing"].as_str().unwrap_or_default();
+    assert!(missing.starts_with("dataset `mrpc`: missing "), "{found}");
+    assert!(said.err.contains(missing), "{}", said.err);
+}
+
+#[test]
 fn a_file_that_is_not_clear_is_asked_about_and_nothing_is_written() {
     let checkout = Checkout::new();
     checkout.write("mine/vague.csv", "alpha,beta\nx,y\nz,w\n");

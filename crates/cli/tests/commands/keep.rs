@@ -206,6 +206,40 @@ fn a_training_that_learned_nothing_says_so() {
 }
 
 #[test]
+fn programs_get_the_scores_and_the_saved_model_as_json() {
+    let checkout = Checkout::new();
+    let said = train(
+        &checkout,
+        "fixture-tweets",
+        &["--lr", "0.1", "--epochs", "1", "--json"],
+    );
+    let said: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(
+        (&said["strategy"], &said["learned"], &said["restarts"]),
+        (&"full".into(), &false.into(), &0.into()),
+        "{said}"
+    );
+    let model = &said["model"];
+    assert_eq!(
+        model["transformers"], "BertForSequenceClassification",
+        "{said}"
+    );
+    assert!(
+        model["folder"]
+            .as_str()
+            .is_some_and(|folder| folder.ends_with("/m")),
+        "{said}"
+    );
+    assert!(model["compared"].as_u64() > Some(0), "{said}");
+    let test = said["scores"]["test"]["accuracy"].as_f64();
+    assert!(
+        test.is_some_and(|score| (0.0..=1.0).contains(&score)),
+        "{said}"
+    );
+    assert!(said["examples"]["test"].as_u64() > Some(0), "{said}");
+}
+
+#[test]
 fn scores_pairs_and_tags_are_kept_too() {
     for (dataset, arguments, said_of_form, file) in [
         (

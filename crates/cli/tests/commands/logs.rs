@@ -106,13 +106,19 @@ fn a_sweep_tells_programs_and_tensorboard_and_keeps_a_log_of_every_run() {
 
     let again = checkout.run(&RUN);
     assert_eq!(again.err, "nothing to run: 4 done\n");
-    let wrong = checkout.run(&["sweep", "run", "nothing", "--log-format", "json"]);
-    let error = &events(&wrong)[0];
-    assert_eq!(
-        (wrong.code, &error["level"]),
-        (Some(2), &"error".into()),
-        "{error}"
-    );
+    for wrong in [
+        &["sweep", "run", "nothing", "--log-format", "json"][..],
+        &["sweep", "walk", "--log-format=json"],
+        &["train", "--log-format", "json"],
+    ] {
+        let said = checkout.run(wrong);
+        let error = &events(&said)[0];
+        assert_eq!(
+            (said.code, &error["level"]),
+            (Some(2), &"error".into()),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Check {
         let root = &context.roots.data;
         let named = !self.names.is_empty();
         let mut code = AnyCard::broken(context, &self.names)?;
-        let mut all: Vec<Entry> = Vec::new();
+        let (mut all, mut absent): (Vec<Entry>, Vec<Entry>) = Default::default();
         for card in AnyCard::all(context, &self.names)? {
             let (checked, missing): (Vec<Entry>, _) = match &card {
                 AnyCard::Dataset(card) => {
@@ -54,13 +54,15 @@ impl Check {
                     .iter()
                     .for_each(|checked| print!("{}", checked.text(context)));
             }
+            all.extend(checked);
             if let Some(missing) = missing.filter(|_| named) {
                 eprintln!("{missing}");
                 code = exit::SOME_FAILED;
+                absent.push(Entry::Missing { missing });
             }
-            all.extend(checked);
         }
         if self.json {
+            all.append(&mut absent);
             print::json(&all)?;
         } else {
             let agree = all.iter().filter(|checked| checked.agrees());
@@ -74,12 +76,16 @@ impl Check {
     }
 }
 
-/// A file of either kind of card; programs distinguish them by `kind`.
+/// A file of either kind of card, or the missing files of one; programs distinguish them by `kind`.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Entry {
     Dataset(Checked),
     Text(CheckedText),
+    /// What is missing of a named dataset or text, and how to get it.
+    Missing {
+        missing: String,
+    },
 }
 
 impl Entry {
@@ -87,6 +93,7 @@ impl Entry {
         match self {
             Self::Dataset(checked) => checked.verdict == Verdict::Agrees,
             Self::Text(checked) => checked.verdict == Verdict::Agrees,
+            Self::Missing { .. } => false,
         }
     }
 
@@ -94,6 +101,7 @@ impl Entry {
         match self {
             Self::Dataset(checked) => checked.text(&context.shown(&checked.path)),
             Self::Text(checked) => checked.text(&context.shown(&checked.path)),
+            Self::Missing { missing } => missing.clone(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Subcommand;
 use totune_data::guess::{Hints, draft, files_of_splits, name};
 use totune_data::{Card, TextCard, TextCatalogue, Tokenizer};
@@ -57,20 +57,46 @@ impl Data {
 
 /// The card called `name`, or the card at that path.
 pub(super) fn card(context: &Context, name: &str) -> Result<Card> {
-    let path = Path::new(name);
-    refuse_rows(path)?;
-    if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
-        ensure!(path.exists(), unreadable(path));
+    if let Some(path) = path_of_card(name)? {
         return Card::read(path);
     }
     let datasets = context.project.datasets()?;
-    let found = datasets.find(name).cloned();
+    let found = datasets.find(name);
+    found.cloned().map_err(|error| unknown(name, error))
+}
+
+/// The path of a card, if `name` is one rather than the name of a dataset.
+///
+/// # Errors
+/// When there is no file, or one with rows.
+fn path_of_card(name: &str) -> Result<Option<&Path>> {
+    let path = Path::new(name);
+    let is_card = path.extension().is_some_and(|end| end == "toml");
     ensure!(
-        found.is_ok() || path.extension().is_none(),
-        "{name}: no such file{}, and no dataset has this name",
-        searched(path)
+        is_card || path.extension().is_none() || !path.is_file(),
+        "{name}: is a file with rows, expected its card; `totune data new {}` writes one",
+        quoted_for_shell(name)
     );
-    found
+    if !is_card && path.components().count() == 1 {
+        return Ok(None);
+    }
+    ensure!(path.is_file(), unreadable(path));
+    Ok(Some(path))
+}
+
+/// The error about a name that no dataset has, which may be meant as that of a file.
+fn unknown(name: &str, error: anyhow::Error) -> anyhow::Error {
+    let path = Path::new(name);
+    if path.is_dir() {
+        anyhow!("{name}: is a folder, expected a file or the name of a dataset")
+    } else if path.extension().is_some() {
+        anyhow!(
+            "{name}: no such file{}, and no dataset has this name",
+            searched(path)
+        )
+    } else {
+        error
+    }
 }
 
 /// The card of a dataset, by its name or its path, or of a file of rows, next to which one is written.
@@ -87,7 +113,7 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
          file itself",
         what
     );
-    if is_card || is_name || !path.exists() {
+    if is_card || is_name || !path.is_file() {
         return card(context, what); // its error says where a file was looked for
     }
     let file =
@@ -152,7 +178,9 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
 
 /// The message about a file that cannot be read.
 fn unreadable(path: &Path) -> String {
-    let why = if path.exists() {
+    let why = if path.is_dir() {
+        "is a folder, expected a file".to_string()
+    } else if path.exists() {
         "cannot be read".to_string()
     } else {
         format!("not found{}", searched(path))
@@ -168,18 +196,6 @@ fn searched(path: &Path) -> String {
     folder.map_or(String::new(), |folder| format!(" in {}", folder.display()))
 }
 
-/// Refuses a file of rows in the place of its card.
-fn refuse_rows(path: &Path) -> Result<()> {
-    let is_other = path.extension().is_some_and(|end| end != "toml");
-    ensure!(
-        !(is_other && path.is_file()),
-        "{}: is a file with rows, expected its card; `totune data new {}` writes one",
-        path.display(),
-        quoted_for_shell(&path.display().to_string())
-    );
-    Ok(())
-}
-
 /// A card of either kind.
 enum AnyCard {
     Dataset(Box<Card>),
@@ -190,9 +206,7 @@ impl AnyCard {
     /// The dataset or the text called `name`, or the card at that path. An error about an unknown name suggests the
     /// nearest one.
     fn find(context: &Context, name: &str) -> Result<Self> {
-        let path = Path::new(name);
-        refuse_rows(path)?;
-        if path.extension().is_some_and(|end| end == "toml") || path.components().count() > 1 {
+        if let Some(path) = path_of_card(name)? {
             return if TextCard::is_at(path)? {
                 TextCard::read(path).map(|card| Self::Text(Box::new(card)))
             } else {
@@ -208,7 +222,9 @@ impl AnyCard {
         if of_text {
             Ok(Self::Text(Box::new(texts.find(name)?.clone())))
         } else {
-            Ok(Self::Dataset(Box::new(datasets.find(name)?.clone())))
+            let found = datasets.find(name);
+            let found = found.cloned().map_err(|error| unknown(name, error))?;
+            Ok(Self::Dataset(Box::new(found)))
         }
     }
 

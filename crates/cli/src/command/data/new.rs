@@ -52,6 +52,7 @@ fn whole_folder_of(card: &Path) -> Result<PathBuf> {
 
 impl New {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
+        ensure!(self.file.is_file(), unreadable(&self.file));
         let file = fs::canonicalize(&self.file).with_context(|| unreadable(&self.file))?;
         let mut hints = self.hints.hints();
         let root = fs::canonicalize(&context.roots.data).ok();

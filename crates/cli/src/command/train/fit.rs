@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use totune_adapt::{Examples, Objective, Outcome, Stop, Switch, TaskData};
 use totune_data::{Card, Dataset};
-use totune_keep::{DatasetFacts, LayoutFacts, Saved, SavedAs, TaskFacts, TrainedModel, save};
+use totune_keep::{DatasetFacts, LayoutFacts, Saved, TaskFacts, TrainedModel, save};
 use totune_model::{AnyEncoder, EncoderCard};
 use totune_sweep::{
     EndScore, Ended, Inputs, Machine, PlannedRun, Position, Prepared, Progress as _, RunSpec,
@@ -14,8 +14,10 @@ use totune_sweep::{
 };
 
 use super::learned;
+use super::summary::{Summary, print_saved, print_scores};
 use crate::context::Context;
 use crate::exit;
+use crate::print;
 use crate::progress::{Audience, Curves};
 
 /// Message where training was stopped from outside.
@@ -43,10 +45,18 @@ pub(super) struct Job<'a> {
     /// Its inputs in memory.
     pub inputs: &'a Inputs,
     pub origin: Origin<'a>,
+    pub output: Output<'a>,
+}
+
+/// Form of what a training leaves behind.
+#[derive(Clone, Copy)]
+pub(super) struct Output<'a> {
     /// Files with learning curves, if requested.
     pub curves: &'a Curves,
     /// Also saves low-rank updates in PEFT's format.
     pub adapter: Switch,
+    /// Prints the result as JSON.
+    pub json: bool,
 }
 
 /// Facts about the data that are needed after training.
@@ -114,26 +124,29 @@ impl Job<'_> {
                     origin: self.origin,
                     dir: &loaded.dir,
                     checkpoint: &loaded.checkpoint_hash,
-                    adapter: self.adapter,
+                    adapter: self.output.adapter,
                 };
                 Some((model.save(context, machine, folder)?, folder))
             }
         };
-        print_scores(&outcome, facts.sizes);
-        if outcome.restarts > 0 && !context.global.quiet {
-            eprintln!(
+        let restarts = (outcome.restarts > 0).then(|| {
+            format!(
                 "note: attempts that learned nothing before this one: {}",
                 outcome.restarts
-            );
+            )
+        });
+        let unlearned = learned::note(&outcome, &facts.objective, &facts.metrics);
+        if self.output.json {
+            let model = saved.as_ref().map(|(saved, _)| saved);
+            let judged = (&outcome, unlearned.is_none());
+            print::json(&Summary::of(judged, self.origin, facts.sizes, model))?;
+        } else {
+            print_scores(&outcome, facts.sizes);
         }
-        if let Some(note) = learned::note(&outcome, &facts.objective, &facts.metrics)
-            && !context.global.quiet
-        {
-            eprintln!("{note}");
-        }
-        if let Some((saved, folder)) = saved {
+        context.note([restarts, unlearned].into_iter().flatten());
+        if let Some((saved, folder)) = saved.filter(|_| !self.output.json) {
             print_saved(&saved);
-            if self.adapter.is_on() {
+            if self.output.adapter.is_on() {
                 println!("PEFT loads {}", folder.join("adapter").display());
             }
         }
@@ -171,7 +184,7 @@ impl Job<'_> {
         machine: &Machine,
         prepared: Prepared,
     ) -> Result<Outcome<AnyEncoder>> {
-        let audience = Audience::new(context, &machine.device_name, self.curves)?;
+        let audience = Audience::new(context, &machine.device_name, self.output.curves)?;
         let progress = audience.listeners();
         let run = PlannedRun::unplanned(self.origin.spec.clone());
         let position = Position { number: 1, of: 1 };
@@ -272,30 +285,5 @@ impl ToSave<'_> {
             sample: self.sample,
         };
         save(&trained, folder, &machine.device)
-    }
-}
-
-/// The scores of the selected epoch.
-fn print_scores(outcome: &Outcome<AnyEncoder>, [train, dev, test]: [usize; 3]) {
-    println!("train {train}, dev {dev}, test {test} examples");
-    let scores = outcome.scores.iter();
-    for score in scores.filter(|score| score.is_final && score.split != "train") {
-        println!("{:<5} {:<20} {:.4}", score.split, score.metric, score.value);
-    }
-}
-
-/// Prints the folder of a saved model, and the programs that load it.
-pub(crate) fn print_saved(saved: &Saved) {
-    println!(
-        "saved {} (read back: {} examples, largest difference {:.1e})",
-        saved.dir.display(),
-        saved.compared,
-        saved.difference
-    );
-    match &saved.saved_as {
-        SavedAs::Transformers { class } => println!("transformers loads it as {class}"),
-        SavedAs::Totune { reason } => {
-            println!("only totune loads the whole of it, since {reason}");
-        }
     }
 }

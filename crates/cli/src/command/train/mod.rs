@@ -4,6 +4,7 @@ pub(super) mod fit;
 mod learned;
 pub(super) mod options;
 mod rerun;
+pub(super) mod summary;
 
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use totune_disk::quoted_for_shell;
 use totune_model::Pooling;
 use totune_sweep::{Inputs, RunSpec, TuneWork, Work};
 
-use self::fit::{Job, Origin};
+use self::fit::{Job, Origin, Output};
 use self::options::{OPTIONS, as_options};
 use crate::command::data::{self, hints::HintArgs};
 use crate::context::Context;
@@ -98,6 +99,9 @@ pub struct Train {
     /// Also write the updates of `--strategy lora` in PEFT's format, into the folder `adapter` in FOLDER
     #[arg(long, requires = "save")]
     adapter: bool,
+    /// Print the scores and the saved model as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     curves: Curves,
     /// Train this run of an experiment again, as its spec says, instead of a dataset
@@ -196,10 +200,10 @@ pub(super) fn pairs(name: Option<PairsName>, card: &Card) -> Result<Option<Pairs
 impl Train {
     /// Trains, prints the scores and saves the model.
     pub fn run(self, context: &Context) -> Result<u8> {
-        let adapter = if self.adapter {
-            Switch::On
-        } else {
-            Switch::Off
+        let output = Output {
+            curves: &self.curves,
+            adapter: switch(self.adapter),
+            json: self.json,
         };
         if let Some(folder) = &self.save {
             // Checked before the minutes that training takes.
@@ -208,12 +212,15 @@ impl Train {
             context.note(["without --save the model is not kept, only scored".to_string()]);
         }
         if let (Some(id), Some(folder)) = (&self.run, &self.save) {
-            return rerun::rerun(context, id, (folder, adapter), &self.curves);
+            return rerun::rerun(context, id, folder, output);
         }
         let dataset = self
             .dataset
             .as_ref()
             .context("clap asks for a dataset or a run")?;
+        // Before the card of a file is written.
+        let encoders = context.project.encoders()?;
+        let encoder = encoders.find(&self.encoder)?;
         let card = data::card_of(context, dataset, &self.hints.hints())?;
         ensure!(
             self.pooling.is_none() || card.task != Task::Tagging,
@@ -221,8 +228,6 @@ impl Train {
             card.name
         );
         let pairs = pairs(self.pairs, &card)?.unwrap_or_default();
-        let encoders = context.project.encoders()?;
-        let encoder = encoders.find(&self.encoder)?;
         let machine = context.machine()?;
         let (asked, most) = (self.max_length, encoder.architecture.max_length());
         if let Some(asked) = asked.filter(|asked| *asked > most && !context.global.quiet) {
@@ -250,7 +255,7 @@ impl Train {
             .recipe(pairs)
             .training(encoder, &inputs.facts(&card.name, encoder)?)
             .map_err(|error| as_options(error, &OPTIONS))?;
-        if adapter.is_on() {
+        if output.adapter.is_on() {
             totune_keep::check_adapter(&encoder.architecture, &training, card.task)?;
         }
         let work = Work::Tune(Box::new(TuneWork {
@@ -270,8 +275,7 @@ impl Train {
         let job = Job {
             inputs: &inputs,
             origin,
-            curves: &self.curves,
-            adapter,
+            output,
         };
         job.run(context, &machine, self.save.as_deref())
     }
@@ -282,11 +286,7 @@ impl Train {
             pairs,
             dtype: self.dtype.into(),
             restarts: self.restarts,
-            gradient_checkpointing: if self.gradient_checkpointing {
-                Switch::On
-            } else {
-                Switch::Off
-            },
+            gradient_checkpointing: switch(self.gradient_checkpointing),
             strategy: self.strategy,
             head: match self.head {
                 HeadName::Simple => HeadChoice::Simple,
@@ -305,6 +305,11 @@ impl Train {
             }),
         }
     }
+}
+
+/// The switch of a setting that a flag turns on.
+fn switch(is_on: bool) -> Switch {
+    if is_on { Switch::On } else { Switch::Off }
 }
 
 /// The command that trains with `recipe` on a dataset, given by its name or the path of its card.

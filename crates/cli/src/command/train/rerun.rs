@@ -3,22 +3,15 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use totune_adapt::Switch;
 use totune_keep::check_adapter;
 use totune_sweep::{Inputs, RunSpec, Work, missing};
 
-use super::fit::{Job, Origin};
+use super::fit::{Job, Origin, Output};
 use crate::context::Context;
-use crate::progress::Curves;
 
-/// Trains the run `id` again and saves its model as `folder`, also with separate low-rank updates if `adapter` says so.
+/// Trains the run `id` again and saves its model as `folder`.
 /// The same seed on the same machine gives the same model on a CPU.
-pub(super) fn rerun(
-    context: &Context,
-    id: &str,
-    (folder, adapter): (&Path, Switch),
-    curves: &Curves,
-) -> Result<u8> {
+pub(super) fn rerun(context: &Context, id: &str, folder: &Path, output: Output) -> Result<u8> {
     let tables = context.store.tables(id)?;
     let run = tables.runs.first();
     let run = run.with_context(|| format!("run {id}: its table of runs is empty"))?;
@@ -46,7 +39,7 @@ pub(super) fn rerun(
     let card = datasets.find(&spec.dataset)?;
     let encoders = context.project.encoders()?;
     let encoder = encoders.find(&work.encoder)?;
-    if adapter.is_on() {
+    if output.adapter.is_on() {
         check_adapter(&encoder.architecture, &work.training, card.task)?;
     }
     let origin = Origin {
@@ -60,8 +53,7 @@ pub(super) fn rerun(
     let job = Job {
         inputs: &inputs,
         origin,
-        curves,
-        adapter,
+        output,
     };
     job.run(context, &machine, Some(folder))
 }
