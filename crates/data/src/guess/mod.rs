@@ -6,6 +6,7 @@
 
 mod answers;
 mod columns;
+mod hints;
 mod label_sets;
 mod layout;
 mod names;
@@ -19,6 +20,7 @@ mod tags;
 mod word_columns;
 mod word_lists;
 
+pub use self::hints::Hints;
 pub use self::layout::fields;
 pub use self::siblings::files_of_splits;
 
@@ -35,53 +37,6 @@ use anyhow::{Context, Result, anyhow, ensure};
 use std::borrow::Cow;
 use std::path::Path;
 use totune_disk::quoted_for_shell;
-
-/// Facts about the file that the user states; the rest is guessed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hints {
-    /// The dataset's name; the file's when not given.
-    pub name: Option<String>,
-    /// The task.
-    pub task: Option<Task>,
-    /// The column of the text, or of the words.
-    pub text: Option<String>,
-    /// The column of the second text of a pair.
-    pub second: Option<String>,
-    /// The column of the label, the score or the tags; of a multi-label dataset also several with commas between them.
-    pub label: Option<String>,
-    /// The text between the labels in a field of a multi-label dataset.
-    pub label_separator: Option<String>,
-    /// The labels of an ordinal dataset in their order.
-    pub order: Option<Vec<String>>,
-    /// The tag that each integer from 0 on stands for, of a tagging dataset whose tags are integers.
-    pub tags: Option<Vec<String>>,
-    /// The scheme of the tags, where none writes all of them as they are.
-    pub scheme: Option<Scheme>,
-    /// The column of ids.
-    pub id: Option<String>,
-    /// The separator of fields.
-    pub separator: Option<char>,
-    /// True if the first line has the names of the columns.
-    pub header: Option<bool>,
-    /// Handling of rows without a text.
-    pub empty: Option<Empty>,
-    /// The encoding of the files.
-    pub encoding: Option<String>,
-}
-
-impl Hints {
-    /// The options that name a column, with its name.
-    fn columns(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let options = [
-            ("--text", self.text.as_ref()),
-            ("--second", self.second.as_ref()),
-            ("--label", self.label.as_ref()),
-            ("--id", self.id.as_ref()),
-        ];
-        let given = options.into_iter();
-        given.filter_map(|(option, name)| Some((option, name?)))
-    }
-}
 
 /// A card that has not been written yet.
 #[derive(Clone, Debug)]

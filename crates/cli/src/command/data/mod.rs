@@ -121,37 +121,36 @@ pub(super) fn card_of(context: &Context, what: &str, hints: &Hints) -> Result<Ca
     let folder = file.parent().unwrap_or(Path::new("/"));
     let beside = folder.join(format!("{}.toml", name(&file, hints)));
     if beside.is_file() {
-        let only_named = Hints {
-            name: hints.name.clone(),
-            ..Hints::default()
-        };
-        ensure!(
-            *hints == only_named,
-            "{}: it is already there and says what the columns are, so options about columns have no effect; edit it, \
-             or write it anew with `totune data new {} --replace` and these options",
-            beside.display(),
-            quoted_for_shell(what)
-        );
         let card = Card::read(&beside)?;
         let places = card
             .splits
             .keys()
             .flat_map(|split| card.places(folder, split));
-        let known = places.filter_map(|(_, path)| fs::canonicalize(path).ok());
-        let known: Vec<PathBuf> = known.collect();
-        ensure!(
-            known.contains(&file),
-            "{}: is the card of another file than {}; give this one another name with --name",
-            beside.display(),
-            what
-        );
+        let known =
+            places.filter_map(|(layout, path)| Some((layout, fs::canonicalize(path).ok()?)));
+        let known: Vec<_> = known.collect();
+        let own = known.iter().find(|(_, path)| *path == file);
+        let (layout, _) = own.with_context(|| {
+            format!(
+                "{}: is the card of another file than {what}; give this one another name with --name",
+                beside.display()
+            )
+        })?;
+        if let Some(option) = hints.disagreement(&card, layout) {
+            bail!(
+                "{option}: {} is already there and says something else; edit it, or write it anew with \
+                 `totune data new {} --replace` and these options",
+                beside.display(),
+                quoted_for_shell(what)
+            );
+        }
         let found = format!(
             "{} is already there and says what the columns are",
             beside.display()
         );
         let is_new = |path: &PathBuf| {
             let path = fs::canonicalize(path);
-            path.is_ok_and(|path| !known.contains(&path))
+            path.is_ok_and(|path| known.iter().all(|(_, known)| *known != path))
         };
         let beside = files_of_splits(&file).into_iter().map(|(_, path)| path);
         let added = beside.filter(is_new).map(|path| {

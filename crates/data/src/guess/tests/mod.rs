@@ -210,3 +210,47 @@ fn a_first_line_with_names_that_options_give_is_a_header() {
     let said = refused(&[("odd.csv", "q,good\nz,bad\nw,good\nx,bad\n")], &value);
     assert!(said.contains("may be names or a row"), "{said}");
 }
+
+#[test]
+fn options_agree_with_the_card_that_was_drafted_with_them() {
+    let labels = "text,mood\nso,bad\nlo,fair\nmi,good\nfa,bad\n";
+    let sets = "title;body;topics\na b;c d;x|y\ne f;g h;x\n";
+    let words = "{\"tokens\": [\"Ann\", \"sang\"], \"tags\": [1, 0]}\n";
+    let named = |text: &str, label: &str| Hints {
+        text: Some(text.into()),
+        label: Some(label.into()),
+        ..Hints::default()
+    };
+    let ordinal = Hints {
+        task: Some(Task::Ordinal),
+        order: Some(["bad", " fair", " good"].map(String::from).into()),
+        empty: Some(Empty::Drop),
+        encoding: Some("UTF-8".into()),
+        separator: Some(','),
+        header: Some(true),
+        ..named("text", "mood")
+    };
+    let multi_label = Hints {
+        second: Some("body".into()),
+        separator: Some(';'),
+        label_separator: Some("|".into()),
+        ..named("title", "topics")
+    };
+    let tagged = Hints {
+        tags: Some(["O", "B-X"].map(String::from).into()),
+        scheme: Some(Scheme::Bio),
+        ..named("tokens", "tags")
+    };
+    for (file, text, hints) in [
+        ("a.csv", labels, ordinal),
+        ("a.csv", sets, multi_label),
+        ("a.jsonl", words, tagged),
+    ] {
+        let (draft, card) = drafted(&[(file, text)], &hints);
+        let layout = &card.layouts[0];
+        assert_eq!(hints.disagreement(&card, layout), None, "{}", draft.text);
+        assert_eq!(Hints::default().disagreement(&card, layout), None);
+        let other = named("text", "other");
+        assert!(other.disagreement(&card, layout).is_some());
+    }
+}
