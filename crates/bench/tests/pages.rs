@@ -87,10 +87,11 @@ logistic probes of 13 layers | probes | logistic | python, layers at once / totu
 linear probes of 13 layers | probes | linear | python, layers at once / totune";
 
 /// The machines of the table of speeds: the folder of their pages, and the heading of their column.
-const MACHINES: [(&str, &str); 3] = [
+const MACHINES: [(&str, &str); 4] = [
     ("", "Xeon"),
-    ("amd-avx512/", "AMD, AVX-512"),
-    ("amd/", "AMD, family 25 or 26"),
+    ("amd-zen4/", "AMD Zen 4"),
+    ("amd-zen5/", "AMD Zen 5"),
+    ("amd-zen3/", "AMD Zen 3"),
 ];
 
 /// The rows of the table of speeds on a GPU, as [`SPEEDS`].
