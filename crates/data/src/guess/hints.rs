@@ -1,4 +1,4 @@
-//! What the user says about a file.
+//! Facts about a file that the user states.
 
 use crate::columns::Joined;
 use crate::format::Format;

@@ -64,7 +64,7 @@ fn first_odd(table: &Table, (words, tags): (usize, usize)) -> Option<String> {
     ))
 }
 
-/// What keeps two fields from being words and their tags; nothing if they are. Tags may be `integers`, too.
+/// The reason why two fields are not words and their tags; nothing if they are. Tags may be `integers`, too.
 fn misfit(
     [words, tags]: [&str; 2],
     [of_words, of_tags]: &[String; 2],

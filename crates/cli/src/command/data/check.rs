@@ -82,7 +82,7 @@ impl Check {
 enum Entry {
     Dataset(Checked),
     Text(CheckedText),
-    /// What is missing of a named dataset or text, and how to get it.
+    /// Missing files of a named dataset or text, and how to get them.
     Missing {
         missing: String,
     },

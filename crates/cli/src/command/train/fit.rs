@@ -139,7 +139,8 @@ impl Job<'_> {
         if self.output.json {
             let model = saved.as_ref().map(|(saved, _)| saved);
             let judged = (&outcome, unlearned.is_none());
-            print::json(&Summary::of(judged, self.origin, facts.sizes, model))?;
+            let trained = (self.origin.spec, self.origin.encoder.name.as_str());
+            print::json(&Summary::of(judged, trained, facts.sizes, model))?;
         } else {
             print_scores(&outcome, facts.sizes);
         }

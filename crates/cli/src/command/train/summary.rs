@@ -6,8 +6,7 @@ use serde::Serialize;
 use totune_adapt::{Outcome, Score};
 use totune_keep::{Saved, SavedAs};
 use totune_model::AnyEncoder;
-
-use super::fit::Origin;
+use totune_sweep::RunSpec;
 
 /// Result of a training as `--json` prints it.
 #[derive(Serialize)]
@@ -48,10 +47,10 @@ struct Model<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// The result of `outcome`, which has `learned` or not, and whose model is `saved`, if it was to be.
+    /// The result of a run of `spec`: its `outcome`, which has `learned` or not, and its model, if that is `saved`.
     pub fn of(
         (outcome, learned): (&'a Outcome<AnyEncoder>, bool),
-        origin: Origin<'a>,
+        (spec, encoder): (&'a RunSpec, &'a str),
         [train, dev, test]: [usize; 3],
         saved: Option<&'a Saved>,
     ) -> Self {
@@ -61,10 +60,10 @@ impl<'a> Summary<'a> {
             of_split.insert(&score.metric, score.value);
         }
         Self {
-            dataset: &origin.card.name,
-            encoder: &origin.encoder.name,
-            strategy: &origin.spec.arm,
-            seed: origin.spec.seed,
+            dataset: &spec.dataset,
+            encoder,
+            strategy: &spec.arm,
+            seed: spec.seed,
             examples: Examples { train, dev, test },
             scores,
             learned,
