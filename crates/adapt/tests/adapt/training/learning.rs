@@ -1,17 +1,16 @@
 //! The training loop from outside: it learns, it is repeatable, and it reports what happened.
 
-use std::ops::ControlFlow;
-
 use burn::tensor::Device;
 use totune_adapt::{
-    Adam, Adaptation, Adapters, AutoFreeze, BitFit, ClassLoss, ClassWeights, EpochScores, Examples,
-    Frozen, Full, GradualUnfreezing, InputEncoding, LastK, Lora, LpFt, Objective, Optimizer,
-    Outcome, Prediction, PrefixTuning, Reader, Schedule, Score, Select, StackAndFinetune,
-    StepEvent, Stop, StopRule, Switch, TaskData, Training, Watch, evaluate, fit, schedule,
+    Adam, Adaptation, Adapters, AutoFreeze, BitFit, Examples, Frozen, Full, GradualUnfreezing,
+    InputEncoding, LastK, Lora, LpFt, Objective, Optimizer, Prediction, PrefixTuning, Reader,
+    Schedule, StackAndFinetune, Stop, StopRule, Switch, TaskData, Training, evaluate, fit,
+    schedule,
 };
 use totune_data::{Example, Input, Pairs, Target};
-use totune_model::{Architecture, Bert, Pooling};
+use totune_model::{Architecture, Pooling};
 
+use super::{first, rows};
 use crate::common::{
     self, devices, eight, encoder, fast_devices, final_score, linear, retarget, run, run_on, shape,
     training,
@@ -259,100 +258,6 @@ fn scores_and_predictions_say_where_they_belong() {
 }
 
 #[test]
-fn a_watcher_hears_every_step_and_epoch_and_changes_nothing() {
-    #[derive(Default)]
-    struct Notes {
-        lrs: Vec<f64>,
-        steps: Vec<(usize, usize, usize)>,
-        epochs: Vec<(usize, usize)>,
-    }
-    impl Watch for Notes {
-        fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
-            assert!(event.loss.is_finite() && event.gradient_norm > 0.0);
-            assert_eq!((event.epochs, event.steps), (2, 6));
-            self.lrs.push(event.lr);
-            self.steps.push((event.epoch, event.step, event.examples));
-            ControlFlow::Continue(())
-        }
-        fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
-            self.epochs.push((event.epoch, event.scores.len()));
-            ControlFlow::Continue(())
-        }
-    }
-    let mut settings = training(Adaptation::Full(Full::new(1.0 / 1024.0)));
-    settings.batch_size = 3;
-    settings.schedule = Schedule::Bert(schedule::Bert { warmup: 0.34 });
-    let mut notes = Notes::default();
-    let watched = fit(
-        encoder(1, &fast_devices()[0]),
-        &eight(),
-        &settings,
-        1,
-        &mut notes,
-    )
-    .expect("valid settings");
-    assert_eq!(
-        notes.steps,
-        [
-            (1, 1, 3),
-            (1, 2, 3),
-            (1, 3, 2),
-            (2, 4, 3),
-            (2, 5, 3),
-            (2, 6, 2)
-        ]
-    );
-    // Six steps, two of them warm-up: 0, 1/2, then 1 - t/6.
-    let expected = [0.0, 1.0 / 2.0, 4.0 / 6.0, 3.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0];
-    for (lr, expected) in notes.lrs.iter().zip(expected) {
-        assert!((lr * 1024.0 - expected).abs() < 1e-12, "{:?}", notes.lrs);
-    }
-    let per_epoch = watched.scores.len() / 2;
-    assert_eq!(notes.epochs, [(1, per_epoch), (2, per_epoch)]);
-    assert_eq!(rows(watched), rows(run(&eight(), &settings, 1)));
-}
-
-#[test]
-fn a_watcher_ends_a_run_after_a_step_or_an_epoch() {
-    /// Interrupts at the step or the epoch with this number.
-    struct Breaks {
-        step: usize,
-        epoch: usize,
-    }
-    impl Watch for Breaks {
-        fn step(&mut self, event: &StepEvent) -> ControlFlow<()> {
-            if event.step == self.step {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        }
-        fn epoch(&mut self, event: &EpochScores) -> ControlFlow<()> {
-            if event.epoch == self.epoch {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        }
-    }
-    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
-    settings.epochs = 3; // of two steps
-    let run = |step, epoch| {
-        let mut watch = Breaks { step, epoch };
-        let encoder = encoder(1, &Device::flex());
-        fit(encoder, &eight(), &settings, 1, &mut watch).expect("an interruption is an outcome")
-    };
-    for (step, epoch, expected) in [(3, 0, (3, 1)), (0, 2, (4, 2)), (1, 0, (1, 0))] {
-        let outcome = run(step, epoch);
-        assert_eq!(outcome.stop, Stop::Interrupted);
-        assert_eq!((outcome.steps, outcome.epochs), expected);
-        assert!(outcome.predictions.is_empty());
-        assert!(outcome.scores.iter().all(|score| !score.is_final));
-        assert!(outcome.scores.iter().all(|score| score.epoch <= expected.1));
-    }
-}
-
-#[test]
 fn the_devices_agree_on_what_is_learned() {
     let mut settings = training(Adaptation::LastK(LastK::new(1, 1e-3)));
     settings.epochs = 3;
@@ -417,162 +322,6 @@ fn settings_and_data_that_cannot_run_are_refused() {
     );
 }
 
-/// The first `n` examples.
-fn first(examples: &Examples, n: usize) -> Examples {
-    examples.part(&(0..n).collect::<Vec<_>>())
-}
-
-/// Results that two equal runs share: everything but the clock.
-fn rows(outcome: Outcome<Bert>) -> (Vec<Score>, Vec<Prediction>) {
-    let mut scores = outcome.scores;
-    scores
-        .iter_mut()
-        .for_each(|score| score.train_seconds = 0.0);
-    (scores, outcome.predictions)
-}
-
-/// The same sentences with a number to learn for each.
-fn scored() -> TaskData {
-    let mut task = eight();
-    task.objective = Objective::Score {};
-    task.metrics = vec!["pearson".into()];
-    for examples in [&mut task.train, &mut task.test] {
-        let values = (0..8).map(|i| Target::Value(f64::from(i * 5 % 8) / 2.0));
-        retarget(examples, values);
-    }
-    task
-}
-
-#[test]
-fn a_regression_is_learned_by_heart() {
-    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
-    settings.epochs = 120;
-    let outcome = run(&scored(), &settings, 3);
-    assert!(final_score(&outcome, "test", "pearson") > 0.99);
-    assert!(final_score(&outcome, "test", "mse") < 0.05);
-    let prediction = &outcome.predictions[3];
-    assert_eq!(prediction.gold, Target::Value(3.5));
-    let Target::Value(found) = prediction.predicted else {
-        panic!("expected a number, found {:?}", prediction.predicted);
-    };
-    assert_eq!(prediction.scores, [found as f32]);
-}
-
-#[test]
-fn standardised_scores_are_learned_alike_on_every_scale() {
-    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
-    (settings.epochs, settings.standardise_scores) = (10, Switch::On);
-    let mut shifted = scored();
-    for examples in [&mut shifted.train, &mut shifted.test] {
-        let values = (0..8).map(|i| Target::Value(50.0 + 20.0 * f64::from(i * 5 % 8) / 2.0));
-        retarget(examples, values);
-    }
-    let [plain, shifted] = [scored(), shifted].map(|task| run(&task, &settings, 3));
-    let [pearson, of_shifted] =
-        [&plain, &shifted].map(|outcome| final_score(outcome, "test", "pearson"));
-    assert!(
-        (pearson - of_shifted).abs() < 1e-4,
-        "{pearson} {of_shifted}"
-    );
-    let [mse, of_shifted] = [&plain, &shifted].map(|outcome| final_score(outcome, "test", "mse"));
-    assert!((of_shifted / mse - 400.0).abs() < 1.0, "{mse} {of_shifted}");
-    let gold = shifted.predictions.iter().map(|one| one.gold.clone());
-    assert!(
-        gold.zip([50.0, 100.0])
-            .all(|(found, expected)| found == Target::Value(expected))
-    );
-    // The last layer gives the scores themselves.
-    for outcome in [plain, shifted] {
-        let task = scored();
-        let model = burn::module::Module::valid(&outcome.model);
-        let bare = evaluate(&model, &task.objective, &task.test, 8, None);
-        for (found, expected) in bare
-            .expect("scored")
-            .predicted
-            .iter()
-            .zip(&outcome.predictions)
-        {
-            let [found, expected] =
-                [found, &expected.predicted].map(|one| one.value().expect("a score"));
-            assert!((found - expected).abs() < 1e-3, "{found} {expected}");
-        }
-    }
-}
-
-#[test]
-fn a_score_that_is_not_defined_on_dev_is_no_rise() {
-    let mut task = scored();
-    let mut dev = task.test.clone();
-    retarget(&mut dev, (0..8).map(|_| Target::Value(1.0))); // no correlation with anything
-    task.dev = Some(dev);
-    let mut settings = training(Adaptation::Full(Full::new(1e-3)));
-    settings.epochs = 4;
-    settings.select = Select::BestDev;
-    settings.stop = StopRule::EarlyStopping {
-        patience: 2,
-        threshold: 0.0,
-        metric: None,
-    };
-    let outcome = run(&task, &settings, 3);
-    assert!(final_score(&outcome, "test", "mse").is_finite());
-    assert_eq!((outcome.stop, outcome.epochs), (Stop::EarlyStopping, 2));
-}
-
-#[test]
-fn several_labels_and_labels_in_an_order_are_learned_by_heart() {
-    let labels = ["a", "b", "c"].map(String::from).to_vec();
-    let several = |i: usize| {
-        let applies = |label: &usize| (i * 5 + label * 3).is_multiple_of(label + 2);
-        Target::Labels((0..3).filter(applies).collect())
-    };
-    let several: &dyn Fn(usize) -> Target = &several;
-    let step: &dyn Fn(usize) -> Target = &|i| Target::Class(i * 5 % 8 / 3);
-    let balanced = ClassLoss {
-        class_weights: ClassWeights::Balanced,
-        ..ClassLoss::PLAIN
-    };
-    for (objective, target, metric, loss) in [
-        (
-            Objective::Labels {
-                labels: labels.clone(),
-            },
-            several,
-            "exact-match",
-            ClassLoss::PLAIN,
-        ),
-        (
-            Objective::Labels {
-                labels: labels.clone(),
-            },
-            several,
-            "map",
-            balanced,
-        ),
-        (
-            Objective::Ordinal { labels },
-            step,
-            "quadratic-kappa",
-            ClassLoss::PLAIN,
-        ),
-    ] {
-        let mut task = eight();
-        task.objective = objective;
-        task.metrics = vec![metric.into()];
-        for examples in [&mut task.train, &mut task.test] {
-            retarget(examples, (0..8).map(target));
-        }
-        let mut settings = training(Adaptation::Full(Full::new(3e-3)));
-        (settings.epochs, settings.loss) = (120, loss);
-        let outcome = run(&task, &settings, 3);
-        assert_eq!(final_score(&outcome, "test", metric), 1.0, "{metric}");
-        assert!(final_score(&outcome, "test", "loss") < 0.2, "{metric}");
-        for prediction in &outcome.predictions {
-            assert_eq!(prediction.predicted, prediction.gold, "{metric}");
-            assert_eq!(prediction.scores.len(), 3, "{metric}");
-        }
-    }
-}
-
 #[test]
 fn training_ends_where_the_score_on_dev_no_longer_rises() {
     let mut task = eight();
@@ -634,38 +383,4 @@ fn what_nobody_knows_the_answer_to_is_answered_and_not_scored() {
             (&known.example_id, &known.predicted)
         );
     }
-}
-
-#[test]
-fn label_smoothing_keeps_probabilities_away_from_one() {
-    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
-    settings.epochs = 60;
-    let surest = |settings: &Training| {
-        let outcome = run(&eight(), settings, 3);
-        assert_eq!(final_score(&outcome, "test", "accuracy"), 1.0);
-        let scores = outcome.predictions.iter().flat_map(|said| &said.scores);
-        scores.fold(0.0, |most: f32, &score| most.max(score))
-    };
-    assert!(surest(&settings) > 0.99);
-    settings.loss.label_smoothing = 0.2;
-    // The loss is least where the label has 1 - ε + ε / 2 = 0.9.
-    let smoothed = surest(&settings);
-    assert!((0.85..0.95).contains(&smoothed), "{smoothed}");
-}
-
-#[test]
-fn a_loss_of_labels_is_refused_for_other_tasks() {
-    let mut settings = training(Adaptation::Full(Full::new(3e-3)));
-    settings.loss.label_smoothing = 0.2;
-    let error = fit(
-        encoder(1, &Device::flex()),
-        &scored(),
-        &settings,
-        3,
-        &mut (),
-    );
-    assert_eq!(
-        error.map(|_| ()).expect_err("no labels").to_string(),
-        "loss.label-smoothing: found 0.2, which is for classification; expected 0, since the task is regression"
-    );
 }
