@@ -124,6 +124,12 @@ impl BaselineComparison {
         self.is_shown(|comparison| comparison.interval.low > 0.0)
     }
 
+    /// Whether its mean score would be shown to be above the baseline's if no other group were compared.
+    pub(super) fn is_above_alone(&self) -> bool {
+        let overall = self.overall.as_ref();
+        overall.is_ok_and(|comparison| comparison.interval.low > 0.0)
+    }
+
     /// Whether its mean score is shown to be below the baseline's, for all groups together.
     pub(super) fn is_below(&self) -> bool {
         self.is_shown(|comparison| comparison.interval.high < 0.0)

@@ -145,6 +145,10 @@ pub(super) fn headline(
         }
         Choice::Better => format!("{title} scores higher than {baseline}"),
         Choice::Same => format!("{title} and {baseline} score within a point of each other"),
+        Choice::Open if first.is_above_alone() => format!(
+            "Not decided between {title} and {baseline}: significant for this pair alone, not as one of {} comparisons",
+            first.groups
+        ),
         Choice::Open => format!("Not decided between {title} and {baseline}"),
         Choice::Worse => {
             format!("Stay with {baseline}; the closest of the others is {title}")
@@ -241,6 +245,9 @@ mod tests {
         };
         assert_eq!(one_of(1).choice(), Choice::Better);
         assert_eq!(one_of(7).choice(), Choice::Open);
+        let (advice, _) = said(&[one_of(7)]);
+        let alone = "Not decided between “Two phases” and “All layers”: significant for this pair alone, not as one of 7 comparisons (";
+        assert!(advice.starts_with(alone), "{advice}");
         let one_of = |groups| BaselineComparison {
             groups,
             ..each("Three", -0.004, 0.005, 0.5)
