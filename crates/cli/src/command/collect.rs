@@ -19,7 +19,7 @@ pub struct Collect {
     /// The grid.
     #[command(flatten)]
     of: PaperProfile,
-    /// Collect even if runs are missing; earlier tables are replaced
+    /// Collect even if runs are missing; earlier tables are replaced, unless runs would be lost
     #[arg(long)]
     pub partial: bool,
     /// Rewrite collected results in the present schema and with the present names of arms; no run is read

@@ -186,6 +186,32 @@ fn a_sweep_continues_from_collected_runs() {
     assert_eq!(moved.collected(), undisturbed.collected());
 }
 
+/// Tables that have more runs than the folder of runs are not replaced: nothing is lost.
+#[test]
+fn collected_runs_are_not_replaced_by_fewer() {
+    let checkout = Checkout::new();
+    checkout.succeed(&["sweep", "run", "trial", "fixture"]);
+    checkout.succeed(&["collect", "trial", "fixture"]);
+    let table = || std::fs::read(checkout.path("results/trial/fixture/runs.parquet"));
+    let all = table().expect("collected");
+    std::fs::remove_dir_all(checkout.path("runs")).expect("runs");
+    checkout.succeed(&["sweep", "run", "trial", "fixture", "--shard", "1/2"]);
+    let done = checkout.count(State::Done);
+
+    let said = checkout.run(&["collect", "trial", "fixture", "--partial"]);
+    assert_eq!(said.code, Some(2));
+    let lost = format!(
+        "error: {} collected runs have no folder below runs/, such as ",
+        RUNS - done
+    );
+    assert!(said.err.starts_with(&lost), "{}", said.err);
+    assert_eq!(table().expect("not replaced"), all);
+
+    checkout.succeed(&["sweep", "restore", "trial", "fixture"]);
+    checkout.succeed(&["collect", "trial", "fixture", "--partial"]);
+    assert_eq!(checkout.count(State::Done), RUNS);
+}
+
 fn end(child: Child) -> CommandOutput {
     CommandOutput::from(child.wait_with_output().expect("ended"))
 }

@@ -1,6 +1,6 @@
 //! Merges finished runs into the tables that reports read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
@@ -33,6 +33,10 @@ pub struct Collected {
 /// Only runs of the current plan are taken. Unless `partial`, every one of them must be there: complete tables are not
 /// replaced by incomplete ones. The specs of those that are not there stand next to the tables. Runs made from files that
 /// have changed since are not in the plan.
+///
+/// # Errors
+/// When runs are missing, when earlier tables have a run of the plan that the store lacks, which would be lost, when runs
+/// read different files under one name, or a table cannot be read or written.
 pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> {
     let Places { project, store, .. } = places;
     let there = |run: &&PlannedRun| matches!(run.state, State::Done | State::Failed);
@@ -53,6 +57,9 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
     // In the order of their rows, so that tables grow in it.
     runs.sort_by(|a, b| a.id.cmp(&b.id));
     let folder = project.results(&plan.paper, &plan.profile);
+    if absent > 0 {
+        refuse_loss(plan, &folder)?;
+    }
     create_folder(&folder)?;
     let merged = merge(project, store, &runs, &folder);
     if merged.is_err() {
@@ -73,6 +80,29 @@ pub fn collect(places: Places, plan: &Plan, partial: bool) -> Result<Collected> 
         absent,
         unresolvable,
     })
+}
+
+/// Refuses to replace tables that have runs of the plan which the store lacks, as after runs on another machine.
+fn refuse_loss(plan: &Plan, folder: &Path) -> Result<()> {
+    if !folder.join("runs.parquet").is_file() {
+        return Ok(());
+    }
+    let collected: HashSet<String> = Tables::read_ids(folder)?.into_iter().collect();
+    let lacking = plan.runs.iter().filter(|run| {
+        matches!(run.state, State::Missing | State::Interrupted) && collected.contains(&run.id)
+    });
+    let lacking: Vec<&PlannedRun> = lacking.collect();
+    if let Some(first) = lacking.first() {
+        let (paper, profile) = (&plan.paper, &plan.profile);
+        bail!(
+            "{} collected runs have no folder below runs/, such as {}, and would be lost; `totune sweep restore {paper} \
+             {profile}` takes them over, or remove {} to collect without them",
+            lacking.len(),
+            first.id,
+            folder.join("runs.parquet").display()
+        );
+    }
+    Ok(())
 }
 
 /// Writes the tables of runs, in the order of their ids, into one folder; a part of them is in memory at a time.
